@@ -1,0 +1,122 @@
+/* env.h - how to write an environment.
+ *
+ * An environment is one constant fans_env_def and a private state. It knows nothing of agents,
+ * schedules, horizons or threads:
+ *
+ *  - The caller owns every buffer; the environment writes its slice.
+ *  - What may change in its world is listed as **factors** (wind, mass, target speed). One function
+ *    sets a factor; FANS calls it whenever the schedule in the config moves that factor, and never
+ *    between the two halves of a step.
+ *  - All its randomness comes from the stream it is handed, so that one seed gives one world.
+ *  - Its state can be written to memory and read back, bit for bit.
+ *
+ * Built-in environments are registered in src/env/list.h. One of your own is a shared library that
+ * exports `const fans_env_def fans_env`; name the file where a config or a command takes an
+ * environment. examples/custom_env.c is a complete one, and `fans check` tests any of them.
+ */
+#ifndef FANS_ENV_H
+#define FANS_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fans/fans.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes whenever a struct below changes; a library built against another one is refused. */
+#define FANS_ENV_ABI 1
+
+/* ---- what an environment tells about itself -------------------------------------------------- */
+
+/* What a factor changes: s' = f(s, a), or r = h(s, a). */
+typedef enum { FANS_DYNAMICS, FANS_REWARD } fans_factor_kind;
+
+typedef struct fans_factor {
+    const char *name; /* as in [change.NAME] */
+    fans_factor_kind kind;
+    double low, high; /* fans_env_def.set_factor accepts these values and no others */
+    double initial;   /* the value without any schedule */
+    const char *help; /* unit and meaning, in a few words */
+} fans_factor;
+
+/* A number in the config's [env] section. */
+typedef struct fans_env_option {
+    const char *name;
+    double initial, low, high;
+    const char *help;
+} fans_env_option;
+
+/* Filled in by `open`; constant while the environment lives. */
+typedef struct fans_env_info {
+    int obs_dim, act_dim;       /* actions lie in [-1, 1] */
+    int horizon;                /* steps after which an episode is truncated */
+    const fans_factor *factors; /* owned by the environment */
+    int factor_count;
+    /* An environment with cameras: `draw` gives views × height × width × 3 bytes (RGB). */
+    int views, height, width;
+} fans_env_info;
+
+/* The result of one step, apart from the observation. */
+typedef struct fans_env_result {
+    double reward;
+    bool terminated; /* the world ended here: no value beyond. A time limit is not this. */
+    double success;  /* 0 or 1 where the task has a notion of it, else NaN */
+} fans_env_result;
+
+/* ---- randomness ------------------------------------------------------------------------------ */
+
+typedef struct rng fans_rng;
+FANS_API double fans_rng_uniform(fans_rng *r, double low, double high);
+FANS_API double fans_rng_normal(fans_rng *r); /* mean 0, variance 1 */
+
+/* ---- the definition ---------------------------------------------------------------------------
+ */
+
+typedef struct fans_env_def {
+    int abi; /* FANS_ENV_ABI */
+    const char *name;
+    const char *help; /* one line */
+    const fans_env_option *options;
+    int option_count;
+
+    /* Makes an environment and describes it. `options` holds one value per entry of the list above,
+     * within its range; `seed` fixes whatever is random about the world itself (not its episodes).
+     */
+    int (*open)(void **env, fans_env_info *info, const double *options, uint64_t seed);
+    void (*close)(void *env);
+
+    /* Starts an episode and writes obs[obs_dim]. The factors keep their values. */
+    int (*reset)(void *env, fans_rng *r, float *obs);
+
+    /* Advances one step under action[act_dim] and writes obs and result. Values outside [-1, 1] are
+     * clipped. Must not allocate. */
+    int (*step)(void *env, fans_rng *r, const float *action, float *obs, fans_env_result *result);
+
+    /* Sets factor number `factor`; takes effect from the next step or reset on. Must not allocate.
+     */
+    int (*set_factor)(void *env, int factor, double value);
+
+    /* The whole state, factors included, as `state_bytes(env)` bytes. */
+    size_t (*state_bytes)(const void *env);
+    void (*save)(const void *env, void *bytes);
+    void (*restore)(void *env, const void *bytes);
+
+    /* Optional (NULL): the cameras of an agent; a picture for people, RGB, top row first. */
+    int (*draw)(void *env, uint8_t *pixels);
+    int (*picture)(void *env, int width, int height, uint8_t *rgb);
+
+    /* Optional (NULL): the true causal graph, where there is one. Entries are 0 or 1, row-major,
+     * [effect][cause]; the widths follow from d = obs_dim, m = act_dim and the numbers p, q of
+     * dynamics and reward factors. */
+    int (*truth)(const void *env, uint8_t *C_ss, uint8_t *C_as, uint8_t *C_ts, uint8_t *c_sr,
+                 uint8_t *c_ar, uint8_t *C_tt_s, uint8_t *C_tt_r);
+} fans_env_def;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

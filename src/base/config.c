@@ -1,0 +1,232 @@
+/* config.c - collects INI entries (parsed by libinih) and hands them out by section. */
+#include "base/config.h"
+
+#include <ini.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/os.h"
+
+typedef struct entry {
+    char *section, *key, *value;
+    int layer, line;
+    bool taken;
+} entry;
+
+struct config {
+    entry *entries;
+    size_t count, capacity;
+    char **layers; /* what messages call them */
+    size_t layer_count, layer_capacity;
+    char **known; /* sections that were taken, for hints */
+    size_t known_count, known_capacity;
+};
+
+int config_new(config **out)
+{
+    config *c = mem_alloc(sizeof *c);
+    if (!c) return FANS_ENOMEM;
+    *out = c;
+    return 0;
+}
+
+static void free_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) mem_free(texts[i]);
+    mem_free(texts);
+}
+
+void config_free(config *c)
+{
+    if (!c) return;
+    for (size_t i = 0; i < c->count; i++) {
+        mem_free(c->entries[i].section);
+        mem_free(c->entries[i].key);
+        mem_free(c->entries[i].value);
+    }
+    mem_free(c->entries);
+    free_texts(c->layers, c->layer_count);
+    free_texts(c->known, c->known_count);
+    mem_free(c);
+}
+
+static int push_text(char ***list, size_t *count, size_t *capacity, const char *s)
+{
+    if (mem_grow(list, capacity, *count + 1, sizeof **list) < 0) return FANS_ENOMEM;
+    if (!((*list)[*count] = mem_text(s))) return FANS_ENOMEM;
+    (*count)++;
+    return 0;
+}
+
+/* "file.ini, line 3", or the setting itself for the command line. */
+static const char *place(const config *c, int layer, int line, char *out, size_t size)
+{
+    if (line > 0)
+        snprintf(out, size, "%s, line %d", c->layers[layer], line);
+    else
+        snprintf(out, size, "%s", c->layers[layer]);
+    return out;
+}
+
+/* While a layer is read: where, and what went wrong first. */
+typedef struct reading {
+    config *c;
+    const char *rest; /* of the text */
+    int layer, line, rc;
+} reading;
+
+static int add_entry(reading *r, const char *section, const char *key, const char *value)
+{
+    config *c = r->c;
+    char at[512];
+    place(c, r->layer, r->line, at, sizeof at);
+    if (!*section)
+        return fans_fail(FANS_EINVAL, "%s: '%s' stands before the first [section]", at, key);
+    for (size_t i = 0; i < c->count; i++) {
+        entry *e = &c->entries[i];
+        if (e->layer == r->layer && !strcmp(e->section, section) && !strcmp(e->key, key))
+            return fans_fail(FANS_EINVAL, "%s: '%s' was already set in [%s] at line %d", at, key,
+                             section, e->line);
+    }
+    if (mem_grow(&c->entries, &c->capacity, c->count + 1, sizeof *c->entries) < 0)
+        return FANS_ENOMEM;
+    entry e = {mem_text(section), mem_text(key), mem_text(value), r->layer, r->line, false};
+    c->entries[c->count++] = e; /* freed with the others, whatever was got */
+    return e.section && e.key && e.value ? 0 : FANS_ENOMEM;
+}
+
+static int on_entry(void *user, const char *section, const char *key, const char *value)
+{
+    reading *r = user;
+    if (r->rc == 0) r->rc = add_entry(r, section, key, value);
+    return r->rc == 0;
+}
+
+/* Hands libinih one line at a time: this is how we know the number of the line. */
+static char *next_line(char *out, int size, void *stream)
+{
+    reading *r = stream;
+    if (r->rc < 0 || !*r->rest) return NULL;
+    size_t n = strcspn(r->rest, "\n");
+    r->line++;
+    if (n + 2 > (size_t)size) {
+        r->rc = fans_fail(FANS_EFORMAT, "%s, line %d: longer than %d characters",
+                          r->c->layers[r->layer], r->line, size - 2);
+        return NULL;
+    }
+    memcpy(out, r->rest, n);
+    r->rest += n + (r->rest[n] == '\n');
+    strcpy(out + n, "\n");
+    return out;
+}
+
+static int begin_layer(config *c, const char *name, reading *r)
+{
+    int rc = push_text(&c->layers, &c->layer_count, &c->layer_capacity, name);
+    *r = (reading){.c = c, .layer = (int)c->layer_count - 1};
+    return rc;
+}
+
+int config_add_text(config *c, const char *name, const char *ini)
+{
+    reading r;
+    int rc = begin_layer(c, name, &r);
+    if (rc < 0) return rc;
+    r.rest = ini;
+    int bad_line = ini_parse_stream(next_line, &r, on_entry, &r);
+    if (r.rc < 0) return r.rc;
+    if (bad_line > 0)
+        return fans_fail(FANS_EFORMAT, "%s, line %d: neither '[section]' nor 'key = value'", name,
+                         bad_line);
+    return bad_line < 0 ? fans_fail(FANS_ENOMEM, "%s: out of memory", name) : 0;
+}
+
+int config_add_file(config *c, const char *path)
+{
+    void *ini;
+    size_t n;
+    int rc = os_read_file(&ini, &n, path);
+    if (rc < 0) return rc;
+    rc = strlen(ini) == n ? config_add_text(c, path, ini)
+                          : fans_fail(FANS_EFORMAT, "%s: not a text file", path);
+    mem_free(ini);
+    return rc;
+}
+
+int config_add_setting(config *c, const char *setting)
+{
+    char path[OPTION_TEXT];
+    const char *equals = strchr(setting, '=');
+    size_t length = equals ? (size_t)(equals - setting) : 0;
+    if (length == 0 || length >= sizeof path)
+        return fans_fail(FANS_EINVAL, "'%s': a setting is written section.key=value", setting);
+    snprintf(path, sizeof path, "%.*s", (int)length, setting);
+    char *dot = strrchr(path, '.');
+    if (!dot || dot == path || !dot[1])
+        return fans_fail(FANS_EINVAL, "'%s': a setting is written section.key=value", setting);
+    *dot = 0;
+    reading r;
+    char name[OPTION_TEXT + 16];
+    snprintf(name, sizeof name, "--set %s.%s", path, dot + 1);
+    int rc = begin_layer(c, name, &r);
+    return rc < 0 ? rc : add_entry(&r, path, dot + 1, equals + 1);
+}
+
+const char *config_get(const config *c, const char *section, const char *key)
+{
+    const entry *best = NULL;
+    for (size_t i = 0; i < c->count; i++) {
+        const entry *e = &c->entries[i];
+        if (!strcmp(e->section, section) && !strcmp(e->key, key) &&
+            (!best || e->layer >= best->layer))
+            best = e;
+    }
+    return best ? best->value : NULL;
+}
+
+int config_take(config *c, const option_group *g, const char *section, void *options)
+{
+    char at[512];
+    options_default(g, options);
+    if (push_text(&c->known, &c->known_count, &c->known_capacity, section) < 0) return FANS_ENOMEM;
+    for (size_t i = 0; i < c->count; i++) { /* entries stand in order of layers */
+        entry *e = &c->entries[i];
+        if (strcmp(e->section, section)) continue;
+        e->taken = true;
+        int rc = options_set(g, options, e->key, e->value);
+        if (rc < 0)
+            return fans_fail_within(rc, "%s: [%s]", place(c, e->layer, e->line, at, sizeof at),
+                                    section);
+    }
+    return 0;
+}
+
+const char *config_section(const config *c, const char *prefix, int i)
+{
+    size_t length = strlen(prefix);
+    for (size_t k = 0; k < c->count; k++) {
+        const char *section = c->entries[k].section;
+        if (strncmp(section, prefix, length)) continue;
+        bool first = true;
+        for (size_t j = 0; j < k && first; j++) first = strcmp(c->entries[j].section, section) != 0;
+        if (first && i-- == 0) return section;
+    }
+    return NULL;
+}
+
+int config_check_taken(const config *c)
+{
+    char at[512];
+    for (size_t i = 0; i < c->count; i++) {
+        const entry *e = &c->entries[i];
+        if (e->taken) continue;
+        nearest near = {.word = e->section};
+        for (size_t k = 0; k < c->known_count; k++) nearest_offer(&near, c->known[k]);
+        return fans_fail(FANS_EINVAL, "%s: unknown section [%s]%s",
+                         place(c, e->layer, e->line, at, sizeof at), e->section,
+                         nearest_hint(&near));
+    }
+    return 0;
+}

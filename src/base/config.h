@@ -1,0 +1,34 @@
+/* config.h - configuration in layers: defaults < preset < file < command line.
+ *
+ * Reading and understanding are two steps, because what a section may hold depends on others (the
+ * environment decides which factors can change). A config first only collects entries; modules
+ * then take the sections they know; what nobody took is an error. */
+#ifndef BASE_CONFIG_H
+#define BASE_CONFIG_H
+
+#include "base/options.h"
+
+typedef struct config config;
+int config_new(config **out);
+void config_free(config *c);
+
+/* Adds a layer over the earlier ones: an INI file, INI text, or one "section.key=value". Within a
+ * layer a key may stand only once. `name` is what messages call the text. */
+int config_add_file(config *c, const char *path);
+int config_add_text(config *c, const char *name, const char *ini);
+int config_add_setting(config *c, const char *setting);
+
+/* The value of section.key in the highest layer, or NULL. Does not mark it as taken. */
+const char *config_get(const config *c, const char *section, const char *key);
+
+/* Fills `options` with defaults, then with every entry of `section`, lowest layer first. */
+int config_take(config *c, const option_group *g, const char *section, void *options);
+
+/* The i-th distinct section whose name begins with `prefix`, in order of appearance; NULL past the
+ * last. For sections that come once per name, such as [change.wind]. */
+const char *config_section(const config *c, const char *prefix, int i);
+
+/* An error that names the place of the first entry that no config_take has covered. */
+int config_check_taken(const config *c);
+
+#endif

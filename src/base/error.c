@@ -1,0 +1,40 @@
+/* error.c - one message per thread, written where the fault is found.
+ *
+ * A fixed buffer, so that reporting "out of memory" needs no memory. */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 1024 };
+static _Thread_local char message[MESSAGE_SIZE];
+
+const char *fans_error(void)
+{
+    return message;
+}
+
+int fans_fail(int code, const char *format, ...)
+{
+    char text[MESSAGE_SIZE]; /* the arguments may point into the old message */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    memcpy(message, text, sizeof message);
+    return code;
+}
+
+int fans_fail_within(int code, const char *format, ...)
+{
+    char text[MESSAGE_SIZE];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n < 0 || n >= MESSAGE_SIZE - 3) return code;
+    snprintf(text + n, sizeof text - (size_t)n, ": %s", message);
+    memcpy(message, text, sizeof message);
+    return code;
+}

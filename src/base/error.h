@@ -1,0 +1,16 @@
+/* error.h - errors inside the library; the public half is in fans.h. */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "fans/fans.h"
+
+/* Leaves the enclosing function through its `out:` label when `call` fails. */
+#define TRY(call)                        \
+    do {                                 \
+        if ((rc = (call)) < 0) goto out; \
+    } while (0)
+
+/* Puts "prefix: " in front of this thread's message and returns `code`. */
+int fans_fail_within(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,34 @@
+/* json.c - reading and writing JSON files. */
+#include "base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/os.h"
+
+int json_write_file(const char *path, const json_t *value)
+{
+    /* 17 digits: doubles read back to the same bits */
+    char *s = value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    if (!s) return fans_fail(FANS_ENOMEM, "%s: out of memory while writing JSON", path);
+    int rc = os_write_file(path, s, strlen(s));
+    free(s);
+    return rc;
+}
+
+int json_read_file(json_t **out, const char *path)
+{
+    void *bytes;
+    size_t n;
+    int rc = os_read_file(&bytes, &n, path);
+    if (rc < 0) return rc;
+    json_error_t why;
+    json_t *value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &why);
+    mem_free(bytes);
+    if (!value)
+        return fans_fail(FANS_EFORMAT, "%s, line %d: not valid JSON: %s", path, why.line, why.text);
+    *out = value;
+    return 0;
+}

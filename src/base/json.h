@@ -1,0 +1,14 @@
+/* json.h - jansson, with our allocations, errors and atomic writing. */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <jansson.h>
+
+/* Writes `value` to `path` as indented JSON, atomically. A NULL value (a failed jansson call) is
+ * reported as out of memory. */
+int json_write_file(const char *path, const json_t *value);
+
+/* Reads a JSON file; free with json_decref. Errors name the file, the line and what is wrong. */
+int json_read_file(json_t **out, const char *path);
+
+#endif

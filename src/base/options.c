@@ -1,0 +1,193 @@
+/* options.c - parsing, printing and checking of option tables. */
+#include "base/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static void *field(const option *o, void *options)
+{
+    return (char *)options + o->offset;
+}
+
+static const void *field_const(const option *o, const void *options)
+{
+    return (const char *)options + o->offset;
+}
+
+static void put_text(void *to, const char *from)
+{
+    snprintf(to, OPTION_TEXT, "%s", from);
+}
+
+void options_default(const option_group *g, void *options)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        const option *o = &g->options[i];
+        void *at = field(o, options);
+        switch (o->kind) {
+        case OPTION_REAL:
+            *(double *)at = o->initial;
+            break;
+        case OPTION_INT:
+        case OPTION_CHOICE:
+            *(int *)at = (int)o->initial;
+            break;
+        case OPTION_FLAG:
+            *(bool *)at = o->initial != 0;
+            break;
+        case OPTION_STRING:
+            put_text(at, o->words);
+            break;
+        }
+    }
+}
+
+const char *option_word(const char *words, int index, char *word, size_t size)
+{
+    for (; index > 0 && words; index--)
+        if ((words = strchr(words, '|'))) words++;
+    if (!words) return NULL;
+    snprintf(word, size, "%.*s", (int)strcspn(words, "|"), words);
+    return word;
+}
+
+void option_print_range(const option *o, text *out)
+{
+    switch (o->kind) {
+    case OPTION_REAL:
+    case OPTION_INT:
+        text_add(out, "%.9g to %.9g", o->low, o->high);
+        break;
+    case OPTION_FLAG:
+        text_add(out, "true or false");
+        break;
+    case OPTION_CHOICE:
+        text_add(out, "one of %s", o->words);
+        break;
+    case OPTION_STRING:
+        text_add(out, "at most %d characters", OPTION_TEXT - 1);
+        break;
+    }
+}
+
+static int refuse(const option *o, const char *value)
+{
+    text range = {0};
+    option_print_range(o, &range);
+    fans_fail(FANS_EINVAL, "%s = %s: not %s%s", o->name, value,
+              o->kind == OPTION_INT    ? "a whole number from "
+              : o->kind == OPTION_REAL ? "a number from "
+                                       : "",
+              range.s ? range.s : "allowed");
+    text_free(&range);
+    return FANS_EINVAL;
+}
+
+static int parse_flag(const char *value, bool *out)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1"};
+    static const char *const no[] = {"false", "no", "off", "0"};
+    for (int i = 0; i < 4; i++) {
+        if (!strcmp(value, yes[i]) || !strcmp(value, no[i])) {
+            *out = !strcmp(value, yes[i]);
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int parse(const option *o, void *at, const char *value)
+{
+    char *end, word[OPTION_TEXT];
+    errno = 0;
+    switch (o->kind) {
+    case OPTION_REAL: {
+        double x = strtod(value, &end);
+        if (end == value || *end || errno || !isfinite(x) || x < o->low || x > o->high) return -1;
+        *(double *)at = x;
+        return 0;
+    }
+    case OPTION_INT: {
+        long long x = strtoll(value, &end, 10);
+        if (end == value || *end || errno || (double)x < o->low || (double)x > o->high) return -1;
+        *(int *)at = (int)x;
+        return 0;
+    }
+    case OPTION_FLAG:
+        return parse_flag(value, at);
+    case OPTION_CHOICE:
+        for (int i = 0; option_word(o->words, i, word, sizeof word); i++) {
+            if (!strcmp(word, value)) {
+                *(int *)at = i;
+                return 0;
+            }
+        }
+        return -1;
+    case OPTION_STRING:
+        if (strlen(value) >= OPTION_TEXT) return -1;
+        put_text(at, value);
+        return 0;
+    }
+    return -1;
+}
+
+int options_set(const option_group *g, void *options, const char *key, const char *value)
+{
+    nearest near = {.word = key};
+    for (size_t i = 0; i < g->count; i++) {
+        const option *o = &g->options[i];
+        if (!strcmp(o->name, key))
+            return parse(o, field(o, options), value) < 0 ? refuse(o, value) : 0;
+        nearest_offer(&near, o->name);
+    }
+    return fans_fail(FANS_EINVAL, "unknown key '%s'%s", key, nearest_hint(&near));
+}
+
+/* The shortest decimal that reads back to the same double. */
+static void print_real(double x, text *out)
+{
+    char s[40];
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, x);
+        if (strtod(s, NULL) == x) break;
+    }
+    text_add(out, "%s", s);
+}
+
+void option_print(const option *o, const void *options, text *out)
+{
+    const void *at = field_const(o, options);
+    char word[OPTION_TEXT];
+    switch (o->kind) {
+    case OPTION_REAL:
+        print_real(*(const double *)at, out);
+        break;
+    case OPTION_INT:
+        text_add(out, "%d", *(const int *)at);
+        break;
+    case OPTION_FLAG:
+        text_add(out, "%s", *(const bool *)at ? "true" : "false");
+        break;
+    case OPTION_CHOICE:
+        text_add(out, "%s", option_word(o->words, *(const int *)at, word, sizeof word));
+        break;
+    case OPTION_STRING:
+        text_add(out, "%s", (const char *)at);
+        break;
+    }
+}
+
+void options_dump(const option_group *g, const char *section, const void *options, text *out)
+{
+    text_add(out, "[%s]\n", section);
+    for (size_t i = 0; i < g->count; i++) {
+        text_add(out, "%s = ", g->options[i].name);
+        option_print(&g->options[i], options, out);
+        text_add(out, "\n");
+    }
+}

@@ -1,0 +1,168 @@
+/* os.c - the few things asked of Linux. */
+#define _GNU_SOURCE
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = write(fd, bytes, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return -1;
+        bytes += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+static int sync_folder_of(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (slash == path)
+        strcpy(folder, "/");
+    else
+        snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1,
+                 slash ? path : ".");
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    int rc = fsync(fd);
+    close(fd);
+    return rc;
+}
+
+int os_write_file(const char *path, const void *bytes, size_t n)
+{
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= PATH_MAX)
+        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) return fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(errno));
+    int bad = write_all(fd, bytes, n) || fsync(fd);
+    int why = errno;
+    if (close(fd) && !bad) {
+        bad = 1;
+        why = errno;
+    }
+    if (!bad && (rename(temporary, path) || sync_folder_of(path))) {
+        bad = 1;
+        why = errno;
+    }
+    if (bad) {
+        unlink(temporary);
+        return fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(why));
+    }
+    return 0;
+}
+
+static int read_fd(char **out, size_t *n, int fd)
+{
+    size_t capacity = 0, length = 0;
+    *out = NULL;
+    for (;;) {
+        if (mem_grow(out, &capacity, length + 4097, 1) < 0) return FANS_ENOMEM;
+        ssize_t k = read(fd, *out + length, capacity - length - 1);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0) return FANS_EIO;
+        if (k == 0) break;
+        length += (size_t)k;
+    }
+    (*out)[length] = 0;
+    *n = length;
+    return 0;
+}
+
+int os_read_file(void **out, size_t *n, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fans_fail(FANS_EIO, "%s: cannot read: %s", path, strerror(errno));
+    char *bytes = NULL;
+    int rc = read_fd(&bytes, n, fd);
+    if (rc == FANS_EIO) fans_fail(rc, "%s: cannot read: %s", path, strerror(errno));
+    close(fd);
+    if (rc < 0)
+        mem_free(bytes);
+    else
+        *out = bytes;
+    return rc;
+}
+
+int os_make_folders(const char *path)
+{
+    char part[PATH_MAX];
+    if (snprintf(part, sizeof part, "%s", path) >= PATH_MAX)
+        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    for (char *c = part + 1;; c++) {
+        if (*c && *c != '/') continue;
+        char end = *c;
+        *c = 0;
+        if (mkdir(part, 0755) && errno != EEXIST)
+            return fans_fail(FANS_EIO, "%s: cannot make the folder: %s", part, strerror(errno));
+        *c = end;
+        if (!end) break;
+    }
+    struct stat st;
+    if (stat(path, &st) || !S_ISDIR(st.st_mode))
+        return fans_fail(FANS_EIO, "%s: is not a folder", path);
+    return 0;
+}
+
+bool os_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+double os_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int os_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int n = CPU_COUNT(&set);
+    return n > 0 ? n : 1;
+}
+
+void os_cpu_name(char *out, size_t size)
+{
+    snprintf(out, size, "unknown");
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    if (!f) return;
+    char line[512];
+    while (fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !colon) continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(out, size, "%s", colon + 2);
+        break;
+    }
+    fclose(f);
+}
+
+int os_program_folder(char *out, size_t size)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n < 0) return fans_fail(FANS_EIO, "cannot find the running program: %s", strerror(errno));
+    path[n] = 0;
+    *strrchr(path, '/') = 0;
+    if ((size_t)snprintf(out, size, "%s", path) >= size)
+        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    return 0;
+}

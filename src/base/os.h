@@ -1,0 +1,30 @@
+/* os.h - files, folders, time and the machine. */
+#ifndef BASE_OS_H
+#define BASE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Replaces `path` as a whole: temporary file beside it, fsync, rename, fsync of the folder. After a
+ * crash at any moment the old content or the new one is there, never a part. */
+int os_write_file(const char *path, const void *bytes, size_t n);
+
+/* The whole file, with a zero byte behind it; free with mem_free. */
+int os_read_file(void **out, size_t *n, const char *path);
+
+int os_make_folders(const char *path);
+bool os_exists(const char *path);
+
+/* Seconds on a clock that never goes back. */
+double os_now(void);
+
+/* Cores that this process may run on. */
+int os_cores(void);
+
+/* "AMD EPYC 9654", or "unknown". */
+void os_cpu_name(char *out, size_t size);
+
+/* The folder of the running executable, without a slash at its end. */
+int os_program_folder(char *out, size_t size);
+
+#endif

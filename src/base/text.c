@@ -1,0 +1,88 @@
+/* text.c - growing strings and spelling hints. */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void text_add_n(text *t, const char *bytes, size_t n)
+{
+    if (t->failed) return;
+    if (mem_grow(&t->s, &t->capacity, t->length + n + 1, 1) < 0) {
+        t->failed = true;
+        return;
+    }
+    memcpy(t->s + t->length, bytes, n);
+    t->length += n;
+    t->s[t->length] = 0;
+}
+
+void text_add(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0 || t->failed) return;
+    if (mem_grow(&t->s, &t->capacity, t->length + (size_t)n + 1, 1) < 0) {
+        t->failed = true;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(t->s + t->length, (size_t)n + 1, format, args);
+    va_end(args);
+    t->length += (size_t)n;
+}
+
+int text_done(const text *t)
+{
+    return t->failed ? FANS_ENOMEM : 0;
+}
+
+void text_free(text *t)
+{
+    mem_free(t->s);
+    *t = (text){0};
+}
+
+/* Levenshtein distance over the first 63 characters. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { MOST = 63 };
+    size_t n = strnlen(a, MOST), m = strnlen(b, MOST), row[MOST + 1];
+    for (size_t j = 0; j <= m; j++) row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            if (up + 1 < best) best = up + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = up;
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+void nearest_offer(nearest *n, const char *name)
+{
+    size_t d = edit_distance(n->word, name);
+    if (!n->best || d < n->distance) {
+        n->best = name;
+        n->distance = d;
+    }
+}
+
+const char *nearest_hint(const nearest *n)
+{
+    static _Thread_local char hint[128];
+    hint[0] = 0;
+    size_t length = strlen(n->word);
+    if (n->best && n->distance <= (length < 4 ? 1 : length / 3 + 1))
+        snprintf(hint, sizeof hint, "; did you mean '%s'?", n->best);
+    return hint;
+}

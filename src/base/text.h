@@ -1,0 +1,33 @@
+/* text.h - a string that grows, and the nearest of some names to a misspelt one. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Start from {0}. A failed allocation is remembered in `failed`; later additions do nothing, and
+ * text_done reports it. `s` is always a valid string once something was added. */
+typedef struct text {
+    char *s;
+    size_t length, capacity;
+    bool failed;
+} text;
+
+void text_add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add_n(text *t, const char *bytes, size_t n);
+int text_done(const text *t);
+void text_free(text *t);
+
+/* "did you mean": offer names one by one, then ask for the nearest. Start from {.word = w}. */
+typedef struct nearest {
+    const char *word;
+    const char *best;
+    size_t distance;
+} nearest;
+
+void nearest_offer(nearest *n, const char *name);
+
+/* `; did you mean 'x'?`, or "" where nothing was near. Points into a buffer of this thread. */
+const char *nearest_hint(const nearest *n);
+
+#endif
