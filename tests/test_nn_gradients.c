@@ -162,8 +162,7 @@ static void every_operator_has_a_case(void **state)
             fail_msg("no case covers %s", nn_op_name(op));
 }
 
-/* ---- operators that block or bend gradients
- * ---------------------------------------------------------- */
+/* ---- operators that block or bend gradients -------------------------------------------------- */
 
 typedef struct pair {
     pool *threads;

@@ -25,7 +25,7 @@ extern "C" {
 
 #define FANS_API           __attribute__((visibility("default")))
 
-/* ---- errors ------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 enum {
     FANS_EINVAL = -1,   /* a value is out of range, a name is unknown, shapes disagree */
@@ -44,7 +44,7 @@ FANS_API const char *fans_error(void);
  * `return fans_fail(FANS_EINVAL, "…")`. Environments and algorithms of your own use it too. */
 FANS_API int fans_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- version and log ----------------------------------------------------------------------- */
+/* ---- version and log ------------------------------------------------------------------------- */
 
 /* "0.1.0" */
 FANS_API const char *fans_version(void);

@@ -5,8 +5,7 @@
 
 #include "nn/act.h"
 
-/* ---- unfolding
- * ------------------------------------------------------------------------------------ */
+/* ---- unfolding ------------------------------------------------------------------------------- */
 
 /* Calls `visit` semantics inline: for each element of the columns, its place in the image or none.
  */
@@ -40,8 +39,7 @@ void conv_fold(const conv_geometry *g, const real *columns, real *image, bool ad
     EACH_ELEMENT(g, if (inside) image[line + (size_t)x] += columns[to + (size_t)ox];)
 }
 
-/* ---- attributes
- * ------------------------------------------------------------------------------------ */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* 0: one data operand; 1, 2, 3: the image; 4: filters; 5: kernel, stride, pad and extra, a byte
  * each; 6: activation; 7: has a bias */
@@ -82,8 +80,7 @@ nn_var conv_record(int op, nn_var x, nn_var W, nn_var b, nn_conv c, nn_act act)
     return nn_record(op, in, conv_attr(c, act, b.id >= 0));
 }
 
-/* ---- sharing out
- * ------------------------------------------------------------------------------------- */
+/* ---- sharing out ----------------------------------------------------------------------------- */
 
 static size_t group_scratch(size_t column_numbers, size_t weights, size_t filters)
 {

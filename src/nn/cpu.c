@@ -50,8 +50,7 @@ void nn_replicas(const nn_call *c, nn_replica_fn *fn)
     nn_items(c, c->replicas, run_replica, &j);
 }
 
-/* ---- group steps
- * ----------------------------------------------------------------------------------- */
+/* ---- group steps ----------------------------------------------------------------------------- */
 
 typedef struct group_job {
     const nn_adam_step *s;
@@ -128,8 +127,7 @@ static void cpu_follow(void *self, real *target, const real *source, size_t n, r
     pool_run(self, pieces_of(n), follow_range, &j);
 }
 
-/* ---- the backend
- * -------------------------------------------------------------------------------------- */
+/* ---- the backend ----------------------------------------------------------------------------- */
 
 static void *cpu_take(void *self, size_t bytes)
 {

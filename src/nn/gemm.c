@@ -131,11 +131,17 @@ static int tile_extent(int extent)
     return tile < extent ? tile : extent;
 }
 
+enum { CACHED = 128 * 1024 }; /* numbers: half of a second-level cache of 1 MiB */
+
 static tiling tile(const gemm_batch *b, int replicas)
 {
     tiling t = {b->m, b->n, 1, 1, 0};
     if (b->m > 96) {
         t.rows = tile_extent(b->m);
+        if ((size_t)t.rows * (size_t)b->n > CACHED) { /* what is done to a tile finds it cached */
+            t.rows = CACHED / b->n / 16 * 16;
+            if (t.rows < 64) t.rows = 64;
+        }
         t.row_tiles = (b->m + t.rows - 1) / t.rows;
     } else if (b->n > 256) {
         t.columns = tile_extent(b->n);

@@ -125,8 +125,7 @@ void nn_group_init(nn_group *group)
     group->steps = 0;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Says which parameter has the first number that is not finite. */
 static int blame(const nn_group *group, int replica)
@@ -179,8 +178,7 @@ void nn_group_follow(nn_group *target, const nn_group *source, double tau)
               target->size * (size_t)target->graph->replicas, (real)tau);
 }
 
-/* ---- looking in
- * ---------------------------------------------------------------------------------------- */
+/* ---- looking in ------------------------------------------------------------------------------ */
 
 size_t nn_group_size(const nn_group *group)
 {

@@ -109,8 +109,7 @@ nn_var nn_scalar(nn_graph *g, const char *name, double value);
 void nn_scalar_set(nn_var v, int replica, double value);
 double nn_scalar_get(nn_var v, int replica);
 
-/* ---- groups of parameters
- * ------------------------------------------------------------------------ */
+/* ---- groups of parameters -------------------------------------------------------------------- */
 
 nn_group *nn_group_new(nn_graph *g, const char *name);
 
@@ -153,8 +152,7 @@ double nn_group_grad_norm(const nn_group *group,
 int nn_group_params(const nn_group *group);
 nn_var nn_group_param(const nn_group *group, int i);
 
-/* ---- plans
- * ---------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* What to run to get `wanted`, and the gradients of those that are losses (shape (1,1,1), `losses`
  * of them standing first) for the parameters of `groups`. Gradients flow through other groups but
@@ -166,8 +164,7 @@ int nn_plan_new(nn_plan **out, nn_graph *g, const nn_var *wanted, int wanted_cou
 int nn_plan_run(nn_plan *p);
 double nn_plan_flops(const nn_plan *p); /* multiply-adds counted as two, matrix products only */
 
-/* ---- operators: see ops/ for each one's equation
- * ----------------------------------------------------- */
+/* ---- operators: see ops/ for each one's equation --------------------------------------------- */
 
 nn_var nn_linear(nn_list x, nn_var W, nn_var b, nn_act act); /* act(x W + b); b may be NN_NONE */
 nn_var nn_fold_mask(nn_var W, nn_var C);                     /* W with the mask C multiplied in */
@@ -219,8 +216,7 @@ int nn_op_count(void);
 const char *nn_op_name(int op);
 const char *nn_op_help(int op);
 
-/* ---- layers: parameters and operators together
- * --------------------------------------------------------- */
+/* ---- layers: parameters and operators together ----------------------------------------------- */
 
 /* A dense layer of `N` members with `units` outputs each: shared = the members read the same x. */
 nn_var nn_dense(nn_group *group, const char *name, nn_list x, int N, bool shared, int units,

@@ -77,8 +77,7 @@ extern const nn_op *const nn_ops[NN_OP_COUNT];
 /* Records a node. `x` must not hold NN_NONE; optional operands are told by the attributes. */
 nn_var nn_record(int op, nn_list x, nn_attr attr);
 
-/* ---- backends
- * ------------------------------------------------------------------------------------ */
+/* ---- backends -------------------------------------------------------------------------------- */
 
 /* Adam on a whole group. Everything that changes between steps is computed once, before the loop. A
  * replica whose gradient is not finite is left as it was; its norm tells. */
@@ -107,8 +106,7 @@ struct nn_backend {
     void (*free)(struct nn_backend *b);
 };
 
-/* ---- for bodies
- * ------------------------------------------------------------------------------------- */
+/* ---- for bodies ------------------------------------------------------------------------------ */
 
 static inline real *nn_v(const nn_tensor *t, int r)
 {

@@ -163,8 +163,7 @@ void plan_free(nn_plan *p)
     mem_free(p);
 }
 
-/* ---- linking: after the memory is there
- * ---------------------------------------------------------- */
+/* ---- linking: after the memory is there ------------------------------------------------------ */
 
 static nn_tensor tensor_of(const nn_node *n)
 {
@@ -225,8 +224,7 @@ int plan_link(nn_plan *p)
     return 0;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void seed_gradients(const nn_plan *p)
 {

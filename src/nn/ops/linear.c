@@ -10,7 +10,7 @@
 #include "nn/gemm.h"
 #include "nn/op.h"
 
-enum { COLUMNS = 64 }; /* of the gradient that one item treats */
+enum { COLUMNS = 128 }; /* of the gradient that one item treats */
 
 /* attributes: 0 number of x, 1 activation, 2 has a bias; operands: x…, W, b */
 #define INPUTS(c) ((c)->attr.i[0])
@@ -35,8 +35,7 @@ static const char *infer(nn_inference *f)
     return NULL;
 }
 
-/* ---- joined inputs
- * -------------------------------------------------------------------------------- */
+/* ---- joined inputs --------------------------------------------------------------------------- */
 
 static void join_rows(const nn_call *c, int r, size_t from, size_t to)
 {
@@ -58,8 +57,7 @@ static const real *input(const nn_call *c, size_t *stride)
     return INPUTS(c) > 1 ? c->scratch : c->in[0].v;
 }
 
-/* ---- forward
- * ---------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 static void finish_tile(void *arg, int r, int member, int row, int rows, int column, int columns)
 {
@@ -94,8 +92,7 @@ static void forward(const nn_call *c)
     gemm_run(c->backend, c->replicas, &b, 1, finish_tile, (void *)c);
 }
 
-/* ---- backward
- * --------------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 /* Turns dL/dy into dL/d(x W + b), in place, and sums its columns into the bias. */
 static void slope_and_bias(void *arg, int item)

@@ -31,9 +31,9 @@ static const char *infer(nn_inference *f)
         return "the state is not (1, B, 2H)";
     if (reset > 0 && !nn_is_weight(f->in[reset], x)) return "reset is not (T, B, 1)";
     f->out = (nn_shape){x.T, x.B, 2 * H};
-    /* gates, then their gradients (4H); tanh c (H); h before the step (H); and two rows of flowing
-     * gradients (2H per batch row) */
-    f->scratch = nn_rows(x) * 6 * (size_t)H + (size_t)x.B * 2 * (size_t)H;
+    /* gates, then their gradients (4H); tanh c (H); h before the step (H); two rows of flowing
+     * gradients (2H per batch row); W transposed */
+    f->scratch = (nn_rows(x) * 6 + (size_t)x.B * 2 + 4 * (size_t)H) * (size_t)H;
     f->flops = 2.0 * (double)nn_rows(x) * H * 4 * H;
     if (reset > 0) f->skip = 1 << reset;
     return NULL;
@@ -62,8 +62,7 @@ static const real *before(const nn_call *c, int r, int t, int b)
     return STATE(c) > 0 ? nn_v(&c->in[STATE(c)], r) + (size_t)b * width : NULL;
 }
 
-/* ---- forward
- * ---------------------------------------------------------------------------------------- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 /* The cell, for one row: gates hold the sums and become σ(i), σ(f), tanh(g), σ(o). */
 static void cell(int H, real *restrict gates, const real *restrict c_before, real *restrict h,
@@ -133,8 +132,7 @@ static void forward(const nn_call *c)
     nn_items(c, block_count(c), forward_block, (void *)c);
 }
 
-/* ---- backward
- * --------------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 /* One row: from dh, dc (what flows back, the output's gradient added) to the gates' gradients,
  * which replace the gates, and to dc before the step. */
@@ -154,12 +152,28 @@ static void cell_backward(int H, real *restrict gates, const real *restrict c_be
     }
 }
 
+/* W^T (4H, H): a thin product with it is twice as fast as one that transposes W on the fly. */
+static real *transposed(const nn_call *c, int r)
+{
+    size_t H = (size_t)c->in[1].shape.B;
+    return nn_scratch(c, r) + (nn_rows(c->out.shape) * 6 + (size_t)c->out.shape.B * 2) * H;
+}
+
+static void transpose(const nn_call *c, int r)
+{
+    size_t H = (size_t)c->in[1].shape.B;
+    const real *W = nn_v(&c->in[1], r);
+    real *to = transposed(c, r);
+    for (size_t i = 0; i < 4 * H; i++)
+        for (size_t j = 0; j < H; j++) to[i * H + j] = W[j * 4 * H + i];
+}
+
 static void backward_block(void *arg, int item)
 {
     const nn_call *c = arg;
     int r, b, H = c->in[1].shape.B, rows = block_of(c, item, &r, &b);
     size_t h = (size_t)H, all = nn_rows(c->out.shape);
-    const real *W = nn_v(&c->in[1], r);
+    const real *WT = transposed(c, r);
     real *dh = nn_scratch(c, r) + all * 6 * h + (size_t)b * 2 * h, *dc = dh + (size_t)rows * h;
     memset(dh, 0, (size_t)rows * 2 * h * sizeof *dh);
     for (int t = c->out.shape.T - 1; t >= 0; t--) {
@@ -180,7 +194,7 @@ static void backward_block(void *arg, int item)
             for (size_t j = 0; j < (size_t)rows * 4 * h; j++)
                 NN_PUT(c->in[0].add, to[j], p.gates[j]);
         }
-        gemm(false, true, rows, H, 4 * H, p.gates, 4 * H, W, 4 * H, 0, dh, H);
+        gemm(false, false, rows, H, 4 * H, p.gates, 4 * H, WT, H, 0, dh, H);
         for (int k = 0; k < rows; k++) { /* nothing flows past a reset */
             if (before(c, r, t, b + k)) continue;
             memset(dh + (size_t)k * h, 0, h * sizeof *dh);
@@ -216,6 +230,7 @@ static void weight_gradient(const nn_call *c)
 
 static void backward(const nn_call *c)
 {
+    nn_replicas(c, transpose);
     nn_items(c, block_count(c), backward_block, (void *)c);
     if (c->in[1].g) weight_gradient(c);
 }
