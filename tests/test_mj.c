@@ -161,10 +161,10 @@ static void masses_scale_without_a_trace(void **state)
     char *x = mem_alloc(n), *y = mem_alloc(n);
     for (int i = 0; i < 50; i++) drive(a, i);
     sim_save(a, x);
-    assert_int_equal(sim_scale_mass(a, 1, a->m->nbody - 1, 1.7), 0);
+    assert_int_equal(sim_scale_mass(a, 1, (int)a->m->nbody - 1, 1.7), 0);
     assert_true(fabs(mj_getTotalmass(a->m) - 1.7 * 14) < 1e-9);
     assert_true(a->m->body_subtreemass[0] > 1.6 * 14);
-    assert_int_equal(sim_scale_mass(a, 1, a->m->nbody - 1, 1), 0);
+    assert_int_equal(sim_scale_mass(a, 1, (int)a->m->nbody - 1, 1), 0);
     sim_save(a, y);
     assert_memory_equal(x, y, n);
     sim_restore(b, x);

@@ -1,6 +1,6 @@
 /* mj.c - guarded calls into MuJoCo, asset lookup, exact states.
  *
- * Works with MuJoCo 2.2.2 and 3.x. The handlers are MuJoCo's process-wide callbacks, installed
+ * Works with MuJoCo 2.2.2, 3.x and 4.0. The handlers are MuJoCo's process-wide callbacks, installed
  * once; what they note is per thread. The error handler leaves by longjmp to the guarded call:
  * MuJoCo's C code holds no resources while it computes, and the data's stack is emptied by the next
  * reset.
@@ -212,7 +212,7 @@ int sim_reset(sim *s)
 }
 
 /* The first entry of x[n] that is NaN or too large for MuJoCo, or -1. */
-static int first_bad(const mjtNum *x, int n)
+static int first_bad(const mjtNum *x, long n)
 {
     for (int i = 0; i < n; i++)
         if (!(fabs(x[i]) <= mjMAXVAL)) return i;
@@ -223,10 +223,15 @@ static int first_bad(const mjtNum *x, int n)
  * sub-step is still in the state. */
 static int check_state(const sim *s)
 {
-    for (int w = 0; w < mjNWARNING; w++)
-        if (w != mjWARN_VGEOMFULL && s->d->warning[w].number)
+    static const int wrong[] = {mjWARN_INERTIA, mjWARN_CONTACTFULL, mjWARN_CNSTRFULL,
+                                mjWARN_BADQPOS, mjWARN_BADQVEL,     mjWARN_BADQACC,
+                                mjWARN_BADCTRL};
+    for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+        const mjWarningStat *seen = &s->d->warning[wrong[w]];
+        if (seen->number)
             return fans_fail(FANS_ENUMERIC, "%s: the simulation broke: %s", s->name,
-                             mju_warningText(w, s->d->warning[w].lastinfo));
+                             mju_warningText(wrong[w], seen->lastinfo));
+    }
     int i = first_bad(s->d->qpos, s->m->nq);
     if (i >= 0) return fans_fail(FANS_ENUMERIC, "%s: qpos[%d] is not finite", s->name, i);
     i = first_bad(s->d->qvel, s->m->nv);
@@ -322,9 +327,9 @@ static size_t visit_state(const sim *s, cursor c)
     visit(&c, d->userdata, real * (size_t)m->nuserdata);
     visit(&c, d->warning, sizeof d->warning);
 #if mjVERSION_HEADER >= 300
-    visit(&c, d->eq_active, (size_t)m->neq);
+    visit(&c, d->eq_active, sizeof *d->eq_active * (size_t)m->neq);
 #else
-    visit(&c, m->eq_active, (size_t)m->neq);
+    visit(&c, m->eq_active, sizeof *m->eq_active * (size_t)m->neq);
 #endif
     return c.total;
 }

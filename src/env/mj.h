@@ -6,7 +6,9 @@
  *
  * MuJoCo reports a fatal error by a callback that must not return, and repairs a NaN by a silent
  * reset. Here both become an ordinary error that names the environment. A sim that has failed must
- * be reset or restored before its next step. */
+ * be reset or restored before its next step.
+ *
+ * Sizes such as m->nbody are int in MuJoCo 2 and 64 bits wide today: cast them. */
 #ifndef ENV_MJ_H
 #define ENV_MJ_H
 
