@@ -165,6 +165,9 @@ static int new_from_file(sim **out, const char *name, const char *path)
     s->name = name;
     TRY(load(s, path));
     TRY(keep_compiled(s));
+    /* from now on the model is a function of the factors alone: the same code makes its constants
+     * before the first change and after the last */
+    TRY(sim_scale_mass(s, 0, 0, 1));
     *out = s;
     return 0;
 out:
@@ -275,12 +278,23 @@ int sim_pose(sim *s)
 
 /* ---- changing the model ---------------------------------------------------------------------- */
 
+/* The means that scale the solver's tolerance; mj_setConst leaves them alone since 3.x. */
+static void set_means(mjModel *m)
+{
+    double mass = 0, inertia = 0;
+    for (int b = 1; b < m->nbody; b++) mass += m->body_mass[b];
+    for (int i = 0; i < m->nv; i++) inertia += m->dof_M0[i];
+    m->stat.meanmass = mass / fmax(1, (double)m->nbody - 1);
+    m->stat.meaninertia = inertia / fmax(1, (double)m->nv);
+}
+
 /* mj_setConst computes at qpos0, in place of the state. */
 static void set_const_guarded(void *arg)
 {
     sim *s = arg;
     sim_save(s, s->kept);
     mj_setConst(s->m, s->d);
+    set_means(s->m);
     sim_restore(s, s->kept);
 }
 

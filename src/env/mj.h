@@ -6,7 +6,8 @@
  *
  * MuJoCo reports a fatal error by a callback that must not return, and repairs a NaN by a silent
  * reset. Here both become an ordinary error that names the environment. A sim that has failed must
- * be reset or restored before its next step.
+ * be reset or restored before its next step. By custom the sim is the first member of a MuJoCo
+ * environment's struct, so that tests and drawing can reach it.
  *
  * Sizes such as m->nbody are int in MuJoCo 2 and 64 bits wide today: cast them. */
 #ifndef ENV_MJ_H
@@ -45,6 +46,12 @@ int sim_reset(sim *s);
 /* n calls of mj_step. Fails with FANS_ENUMERIC on a NaN, on a huge number, and on every warning of
  * MuJoCo that means wrong physics. Allocates nothing. */
 int sim_step(sim *s, int n);
+
+/* An entry of an action, clipped to [-1, 1]. NaN stays NaN, and MuJoCo will report it. */
+static inline double sim_clip(double x)
+{
+    return x < -1 ? -1 : x > 1 ? 1 : x;
+}
 
 /* Brings the poses of bodies, geoms, sites, cameras and lights up to qpos: after mj_step they lag
  * one sub-step behind. Leaves the state as it is, bit for bit. */
