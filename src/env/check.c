@@ -191,7 +191,7 @@ static int check_finite(checker *k)
 {
     life l = {0};
     int rc = 0;
-    double least = 0, most = 0;
+    double least = INFINITY, most = -INFINITY;
     TRY(life_begin(&l, k->moving, 1));
     for (int i = 0; i < MANY_STEPS; i++) {
         TRY(life_step(&l));
