@@ -2,3 +2,5 @@
  * `const fans_env_def env_NAME` in src/env/NAME.c. */
 X(fnmdp)
 X(pendulum)
+X(sawyer_peg)
+X(sawyer_reach)
