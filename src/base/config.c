@@ -180,11 +180,11 @@ int config_add_setting(config *c, const char *setting)
     const char *equals = strchr(setting, '=');
     size_t length = equals ? (size_t)(equals - setting) : 0;
     if (length == 0 || length >= sizeof path)
-        return fans_fail(FANS_EINVAL, "'%s': a setting is written section.key=value", setting);
+        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
     snprintf(path, sizeof path, "%.*s", (int)length, setting);
     char *dot = strrchr(path, '.');
     if (!dot || dot == path || !dot[1])
-        return fans_fail(FANS_EINVAL, "'%s': a setting is written section.key=value", setting);
+        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
     *dot = 0;
     reading r;
     char name[OPTION_TEXT + 16];

@@ -79,7 +79,7 @@ static int refuse(const option *o, const char *value)
 {
     text range = {0};
     option_print_range(o, &range);
-    fans_fail(FANS_EINVAL, "%s = %s: not %s%s", o->name, value,
+    fans_fail(FANS_EINVAL, "%s = %.200s: not %s%s", o->name, value,
               o->kind == OPTION_INT    ? "a whole number from "
               : o->kind == OPTION_REAL ? "a number from "
                                        : "",

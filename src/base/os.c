@@ -60,7 +60,7 @@ static int replace(const char *path, const void *bytes, size_t n)
 {
     char temporary[PATH_MAX];
     if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= PATH_MAX)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+        return fans_fail(FANS_EIO, "the path is too long: %s", path);
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) return cannot_write(path, errno);
     int why = write_all(fd, bytes, n) || fsync(fd) ? errno : 0;
@@ -118,7 +118,7 @@ int os_make_folders(const char *path)
     char part[PATH_MAX];
     if (!*path) return fans_fail(FANS_EIO, "a folder needs a name");
     if (snprintf(part, sizeof part, "%s", path) >= PATH_MAX)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+        return fans_fail(FANS_EIO, "the path is too long: %s", path);
     for (char *c = part + 1;; c++) {
         if (*c && *c != '/') continue;
         char end = *c;
@@ -178,6 +178,6 @@ int os_program_folder(char *out, size_t size)
     path[n] = 0;
     *strrchr(path, '/') = 0;
     if ((size_t)snprintf(out, size, "%s", path) >= size)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+        return fans_fail(FANS_EIO, "the path is too long: %s", path);
     return 0;
 }
