@@ -152,13 +152,13 @@ static void every_allocation_of_a_pool_may_fail(void **state)
     fail_every_allocation(make_a_pool);
 }
 
-/* With little address space left, some of 256 stacks will not fit. */
+/* With little address space left, some of 256 stacks will not fit. Sanitizers take more than that
+ * for themselves. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#    define CAN_LIMIT_SPACE
 static void threads_that_cannot_start_are_an_error(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    SKIP("sanitizers need more address space than this test leaves");
-#endif
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -173,6 +173,7 @@ static void threads_that_cannot_start_are_an_error(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
 }
+#endif
 
 int main(void)
 {
@@ -184,7 +185,9 @@ int main(void)
         cmocka_unit_test(sizes_are_checked),
         cmocka_unit_test(running_does_not_allocate),
         cmocka_unit_test(every_allocation_of_a_pool_may_fail),
+#ifdef CAN_LIMIT_SPACE
         cmocka_unit_test(threads_that_cannot_start_are_an_error),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
