@@ -5,6 +5,7 @@
  * always is tried in the second. */
 #include "env/check.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -272,13 +273,24 @@ out:
     return rc;
 }
 
+/* Bytes that the C library has handed out, to plugins too. */
+static size_t heap(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
 static int check_allocation(checker *k)
 {
     life l = {0};
     int rc = 0;
     TRY(life_begin(&l, k->moving, 1));
     uint64_t before = mem_count();
+    size_t heap_before = heap();
     for (int i = 0; i < MANY_STEPS; i++) TRY(life_step(&l));
+    if (heap() > heap_before)
+        TRY(fans_fail(FANS_EINVAL, "memory grows by %zu bytes in %d steps", heap() - heap_before,
+                      MANY_STEPS));
     if (mem_count() != before)
         TRY(fans_fail(FANS_EINVAL, "%llu allocations in %d steps",
                       (unsigned long long)(mem_count() - before), MANY_STEPS));
@@ -547,8 +559,8 @@ static void run_checks(checker *k)
         {"shapes", check_shapes},           {"buffers", check_buffers},
         {"finite", check_finite},           {"same seed", check_same_seed},
         {"other seed", check_seeds_differ}, {"horizon", check_horizon},
-        {"clipping", check_clipping},       {"allocation", check_allocation},
-        {"save and restore", check_save},
+        {"allocation", check_allocation},   {"save and restore", check_save},
+        {"clipping", check_clipping},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         conclude(k, checks[i].name, checks[i].run(k));

@@ -2,7 +2,8 @@
  *
  * It finds what a wrong environment does to a learner without any error: randomness that does not
  * come from the stream it is handed, state that a save forgets, a factor that changes nothing, or
- * that leaves a trace when it is set back. Allocations are seen where they go through base/mem. */
+ * that leaves a trace when it is set back. Allocations while stepping are seen where they
+ * go through base/mem; of others, only what is never given back. */
 #ifndef ENV_CHECK_H
 #define ENV_CHECK_H
 

@@ -132,26 +132,35 @@ static double signed_between(rng *r, double low, double high)
     return chance(r, 0.5) ? -x : x;
 }
 
-/* Factors reach to 3 and should be told apart everywhere: their feature is monotone. */
+/* States enter by a sine that does not go flat, or feedback would hold them where nothing moves
+ * them; actions weigh a little more. Factors reach to 3 and should be told apart everywhere, so
+ * theirs are monotone. */
 static edge draw_edge(const fnmdp *w, rng *r, int cause, double scale)
 {
     edge e = {.cause = cause, .weight = scale * signed_between(r, 0.6, 1)};
-    bool is_factor = cause >= w->d + w->m, is_action = !is_factor && cause >= w->d;
-    e.shape = is_factor || chance(r, 0.5) ? TANH : SINE;
-    e.shift = is_factor ? 0 : rng_between(r, -0.5, 0.5);
-    e.rate = is_factor   ? rng_between(r, 0.4, 0.8)
-             : is_action ? rng_between(r, 1, 1.8)
-                         : rng_between(r, 0.7, 1.3);
+    if (cause < w->d) {
+        e.shape = SINE;
+        e.rate = rng_between(r, 0.7, 1.3);
+        e.shift = rng_between(r, -0.5, 0.5);
+    } else if (cause < w->d + w->m) {
+        e.shape = chance(r, 0.5) ? TANH : SINE;
+        e.weight *= 1.25;
+        e.rate = rng_between(r, 1, 1.8);
+        e.shift = rng_between(r, -0.5, 0.5);
+    } else {
+        e.shape = TANH;
+        e.rate = rng_between(r, 0.4, 0.8);
+    }
     return e;
 }
 
-/* Weights shrink with the number of edges, so that states keep to about [-2, 2]. */
+/* Weights shrink with the number of edges, so that states keep to about [-3, 3]. */
 static void draw_function(fnmdp *w, rng *r, int effect)
 {
     function *f = &w->f[effect];
     int parents = 0, state_edges = 0;
     for (int j = 0; j < w->causes; j++) parents += w->mask[effect][j];
-    double scale = 1.2 / sqrt(parents);
+    double scale = 1.44 / sqrt(parents);
     for (int j = 0; j < w->causes; j++) {
         if (!w->mask[effect][j]) continue;
         f->edge[f->edges++] = draw_edge(w, r, j, scale);
