@@ -162,14 +162,14 @@ int video_new(video **out, const char *path, int width, int height, double frame
     video *v = mem_alloc(sizeof *v);
     if (!v) return FANS_ENOMEM;
     *v = (video){.width = width, .height = height, .pipe = -1, .log = -1};
-    if (snprintf(v->path, sizeof v->path - 16, "%s", path) >= (int)sizeof v->path - 16) {
+    bool has = video_has_ffmpeg();
+    if (snprintf(v->path, sizeof v->path, "%s%s", path, has ? "" : ".frames") >= PATH_MAX) {
         rc = fans_fail(FANS_EINVAL, "%s: the path is too long", path);
         goto out;
     }
-    if (video_has_ffmpeg()) {
+    if (has) {
         TRY(start_ffmpeg(v, format, frames_per_second));
     } else {
-        strcat(v->path, ".frames");
         log_warning("no ffmpeg in PATH: PNG frames go to %s", v->path);
         TRY(os_make_folders(v->path));
     }
