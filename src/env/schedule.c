@@ -40,7 +40,7 @@ struct schedule {
 
 static rng draw(sched_life life, uint32_t purpose, int64_t n)
 {
-    return (rng){life.seed, 4 * (uint64_t)n, purpose, life.index};
+    return (rng){life.seed, 4 * (uint64_t)n, purpose, (uint32_t)life.index};
 }
 
 static bool change_point(const rule *k, sched_life life, int64_t t)

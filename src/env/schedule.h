@@ -53,10 +53,9 @@ typedef struct sched_state {
     double walk;
 } sched_state;
 
-/* Which lifetime: the run's seed and the number of the world within the run. */
+/* Which lifetime: the run's seed and the number of the world within the run (32 bits count). */
 typedef struct sched_life {
-    uint64_t seed;
-    uint32_t index;
+    uint64_t seed, index;
 } sched_life;
 
 /* Takes every [change.X] section; factors and ranges are those of `info`. `env` names the

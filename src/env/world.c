@@ -14,6 +14,7 @@
 
 /* Saved as it is: no pointers, no padding. */
 typedef struct clocks {
+    sched_life life;
     sched_time time;
     int64_t segment, change;
     rng resets,
@@ -26,7 +27,6 @@ struct world {
     const fans_env_def *def;
     const fans_env_info *info;
     void *env;
-    sched_life life;
     clocks now;
     sched_state *states; /* [rules] */
     double *values;      /* [rules] */
@@ -72,7 +72,7 @@ int world_new(world **out, const task *t, uint64_t seed, uint32_t index)
     w->task = t;
     w->def = t->def;
     w->info = &t->info;
-    w->life = (sched_life){seed, index};
+    w->now.life = (sched_life){seed, index};
     TRY(arena_new(&w->arena));
     TRY(arena_declare(w->arena, &w->states, rules * sizeof *w->states));
     TRY(arena_declare(w->arena, &w->values, rules * sizeof *w->values));
@@ -136,7 +136,8 @@ static int set_factor(world *w, int factor, double value)
 static int move_factors(world *w)
 {
     bool start = w->now.time.t == 0;
-    w->now.change = schedule_advance(w->task->change, w->life, &w->now.time, w->states, w->values);
+    w->now.change =
+        schedule_advance(w->task->change, w->now.life, &w->now.time, w->states, w->values);
     w->now.segment += w->now.change;
     for (int k = 0; k < schedule_rules(w->task->change); k++) {
         int factor = schedule_factor(w->task->change, k), rc;
@@ -156,8 +157,10 @@ int world_start(world *w, const world_buffers *b, int i)
 {
     int rc = 0;
     w->started = false;
-    w->now = (clocks){.resets = rng_stream(w->life.seed, "reset", w->life.index),
-                      .steps = rng_stream(w->life.seed, "step", w->life.index)};
+    const sched_life life = w->now.life;
+    w->now = (clocks){.life = life,
+                      .resets = rng_stream(life.seed, "reset", (uint32_t)life.index),
+                      .steps = rng_stream(life.seed, "step", (uint32_t)life.index)};
     for (int k = 0; k < w->info->factor_count; k++)
         TRY(set_factor(w, k, w->info->factors[k].initial));
     TRY(move_factors(w));

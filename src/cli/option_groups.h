@@ -1,0 +1,2 @@
+/* option_groups.h - every section that a config file may hold: X(function that returns the group),
+ * one line a module; include its header in cmd_list.c. */
