@@ -6,20 +6,25 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "env/mj.h"
 #include "fans/env.h"
 
 enum { CASE_OBS = 64, CASE_ACT = 16, CASE_OPTIONS = 8 };
 
 /* An environment under test, opened with its default options. */
-typedef struct world {
+typedef struct trial {
     const fans_env_def *def;
     void *env;
     sim *s;
@@ -27,98 +32,172 @@ typedef struct world {
     rng r;
     float obs[CASE_OBS], action[CASE_ACT];
     fans_env_result result;
-} world;
+} trial;
 
-static inline world world_open_with(const fans_env_def *def, const double *options)
+static inline trial trial_open_with(const fans_env_def *def, const double *options)
 {
-    world w = {.def = def, .r = rng_stream(7, "test", 0)};
-    if (def->open(&w.env, &w.info, options, 1) < 0) fail_msg("%s", fans_error());
-    w.s = *(sim **)w.env;
-    return w;
+    trial t = {.def = def, .r = rng_stream(7, "test", 0)};
+    if (def->open(&t.env, &t.info, options, 1) < 0) fail_msg("%s", fans_error());
+    t.s = *(sim **)t.env;
+    return t;
 }
 
-static inline world world_open(const fans_env_def *def)
+static inline trial trial_open(const fans_env_def *def)
 {
     double options[CASE_OPTIONS] = {0};
     for (int i = 0; i < def->option_count; i++) options[i] = def->options[i].initial;
-    return world_open_with(def, options);
+    return trial_open_with(def, options);
 }
 
-static inline void world_close(world *w)
+static inline void trial_close(trial *t)
 {
-    w->def->close(w->env);
+    t->def->close(t->env);
 }
 
-static inline void world_reset(world *w)
+static inline void trial_reset(trial *t)
 {
-    if (w->def->reset(w->env, &w->r, w->obs) < 0) fail_msg("%s", fans_error());
+    if (t->def->reset(t->env, &t->r, t->obs) < 0) fail_msg("%s", fans_error());
 }
 
-static inline void world_step(world *w)
+static inline void trial_step(trial *t)
 {
-    if (w->def->step(w->env, &w->r, w->action, w->obs, &w->result) < 0)
+    if (t->def->step(t->env, &t->r, t->action, t->obs, &t->result) < 0)
         fail_msg("%s", fans_error());
 }
 
-static inline int world_factor(const world *w, const char *name)
+static inline int trial_factor(const trial *t, const char *name)
 {
-    for (int i = 0; i < w->info.factor_count; i++)
-        if (!strcmp(w->info.factors[i].name, name)) return i;
+    for (int i = 0; i < t->info.factor_count; i++)
+        if (!strcmp(t->info.factors[i].name, name)) return i;
     fail_msg("no factor %s", name);
     return -1;
 }
 
-static inline void world_set(world *w, const char *name, double value)
+static inline void trial_set(trial *t, const char *name, double value)
 {
-    if (w->def->set_factor(w->env, world_factor(w, name), value) < 0) fail_msg("%s", fans_error());
+    if (t->def->set_factor(t->env, trial_factor(t, name), value) < 0) fail_msg("%s", fans_error());
 }
 
 /* Actions that depend on the step alone. */
-static inline void world_drive(world *w, int step)
+static inline void trial_drive(trial *t, int step)
 {
-    for (int i = 0; i < w->info.act_dim; i++) w->action[i] = (float)sin(0.37 * step + 1.7 * i);
-    world_step(w);
+    for (int i = 0; i < t->info.act_dim; i++) t->action[i] = (float)sin(0.37 * step + 1.7 * i);
+    trial_step(t);
 }
 
 /* Every factor moves within the middle of its range. */
-static inline void world_change(world *w, int step)
+static inline void trial_change(trial *t, int step)
 {
-    for (int i = 0; i < w->info.factor_count; i++) {
-        const fans_factor *f = &w->info.factors[i];
+    for (int i = 0; i < t->info.factor_count; i++) {
+        const fans_factor *f = &t->info.factors[i];
         double x = 0.5 + 0.25 * sin(0.1 * step + i);
-        if (w->def->set_factor(w->env, i, f->low + x * (f->high - f->low)) < 0)
+        if (t->def->set_factor(t->env, i, f->low + x * (f->high - f->low)) < 0)
             fail_msg("%s", fans_error());
     }
 }
+
+/* ---- models compiled otherwise --------------------------------------------------------------- */
+
+static inline double difference(double a, double b)
+{
+    return fabs(a - b) / fmax(1, fabs(b));
+}
+
+/* Appends `from` to `to` with every `old` replaced by `new`. */
+static inline void replace(text *to, const char *from, const char *old, const char *new)
+{
+    const char *at;
+    assert_non_null(strstr(from, old));
+    while ((at = strstr(from, old))) {
+        text_add(to, "%.*s%s", (int)(at - from), from, new);
+        from = at + strlen(old);
+    }
+    text_add(to, "%s", from);
+}
+
+/* Our MJCF with pieces of its text replaced (pairs of old and new, then NULL), compiled. */
+static inline sim *compiled_with(const char *asset, ...)
+{
+    char path[1024], copy[] = P_tmpdir "/fans-XXXXXX.xml";
+    void *bytes;
+    size_t n;
+    text mjcf = {0};
+    sim *s = NULL;
+    if (sim_asset(path, sizeof path, asset) < 0 || os_read_file(&bytes, &n, path) < 0)
+        fail_msg("%s", fans_error());
+    text_add(&mjcf, "%s", (char *)bytes);
+    mem_free(bytes);
+    va_list pairs;
+    va_start(pairs, asset);
+    for (const char *old; (old = va_arg(pairs, const char *));) {
+        text changed = {0};
+        replace(&changed, mjcf.s, old, va_arg(pairs, const char *));
+        text_free(&mjcf);
+        mjcf = changed;
+    }
+    va_end(pairs);
+    int fd = mkstemps(copy, 4);
+    assert_true(fd >= 0 && write(fd, mjcf.s, mjcf.length) == (ssize_t)mjcf.length);
+    close(fd);
+    if (sim_new(&s, "compiled", copy) < 0) fail_msg("%s", fans_error());
+    remove(copy);
+    text_free(&mjcf);
+    return s;
+}
+
+static inline void compare_numbers(const char *name, const mjtNum *a, const mjtNum *b, long n)
+{
+    for (long i = 0; i < n; i++)
+        if (!(difference(a[i], b[i]) < 1e-12))
+            fail_msg("%s[%ld] is %.17g, not %.17g", name, i, a[i], b[i]);
+}
+
+/* Everything in a model that follows from masses and inertias. */
+static inline void compare_constants(const mjModel *a, const mjModel *b)
+{
+#define COMPARE(field, n) compare_numbers(#field, &a->field, &b->field, n)
+    COMPARE(body_mass[0], b->nbody);
+    COMPARE(body_inertia[0], 3 * b->nbody);
+    COMPARE(body_subtreemass[0], b->nbody);
+    COMPARE(body_invweight0[0], 2 * b->nbody);
+    COMPARE(dof_invweight0[0], b->nv);
+    COMPARE(dof_M0[0], b->nv);
+    COMPARE(actuator_acc0[0], b->nu);
+    COMPARE(stat.meanmass, 1);
+    COMPARE(stat.meaninertia, 1);
+#undef COMPARE
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 /* Saved in mid-episode while everything changes, restored into an instance with another past:
  * 1,000 further steps, zero differing bytes. */
 static inline void case_restore_is_exact(const fans_env_def *def)
 {
-    world a = world_open(def), b = world_open(def);
+    trial a = trial_open(def), b = trial_open(def);
     size_t n = def->state_bytes(a.env);
     char *x = mem_alloc(n), *y = mem_alloc(n);
-    world_reset(&a);
-    world_reset(&b);
+    trial_reset(&a);
+    trial_reset(&b);
     for (int i = 0; i < 37; i++) {
-        world_change(&a, i);
-        world_drive(&a, i);
-        if (i < 11) world_drive(&b, 5 * i);
+        trial_change(&a, i);
+        trial_drive(&a, i);
+        if (i < 11) trial_drive(&b, 5 * i);
     }
     def->save(a.env, x);
     def->restore(b.env, x);
     b.r = a.r;
     for (int i = 37; i < 1037; i++) {
         if (i % 50 == 0) {
-            world_reset(&a);
-            world_reset(&b);
+            trial_reset(&a);
+            trial_reset(&b);
         }
         if (i % 3 == 0) {
-            world_change(&a, i);
-            world_change(&b, i);
+            trial_change(&a, i);
+            trial_change(&b, i);
         }
-        world_drive(&a, i);
-        world_drive(&b, i);
+        trial_drive(&a, i);
+        trial_drive(&b, i);
         def->save(a.env, x);
         def->save(b.env, y);
         assert_memory_equal(x, y, n);
@@ -127,40 +206,40 @@ static inline void case_restore_is_exact(const fans_env_def *def)
     }
     mem_free(x);
     mem_free(y);
-    world_close(&a);
-    world_close(&b);
+    trial_close(&a);
+    trial_close(&b);
 }
 
 /* The error names the environment, comes at once, and a reset repairs the instance. */
 static inline void case_nan_is_an_error(const fans_env_def *def)
 {
-    world w = world_open(def);
+    trial t = trial_open(def);
     for (int round = 0; round < 3; round++) {
-        world_reset(&w);
-        world_drive(&w, 0);
-        if (round == 0) w.s->d->qvel[0] = NAN;
-        if (round == 1) w.s->d->qpos[2] = NAN;
-        if (round == 2) w.action[0] = NAN;
-        assert_int_equal(def->step(w.env, &w.r, w.action, w.obs, &w.result), FANS_ENUMERIC);
+        trial_reset(&t);
+        trial_drive(&t, 0);
+        if (round == 0) t.s->d->qvel[0] = NAN;
+        if (round == 1) t.s->d->qpos[2] = NAN;
+        if (round == 2) t.action[0] = NAN;
+        assert_int_equal(def->step(t.env, &t.r, t.action, t.obs, &t.result), FANS_ENUMERIC);
         assert_non_null(strstr(fans_error(), def->name));
     }
-    world_reset(&w);
-    world_drive(&w, 0);
-    world_close(&w);
+    trial_reset(&t);
+    trial_drive(&t, 0);
+    trial_close(&t);
 }
 
 static inline void case_stepping_allocates_nothing(const fans_env_def *def)
 {
     uint64_t held = mem_held();
-    world w = world_open(def);
+    trial t = trial_open(def);
     uint64_t before = mem_count();
     for (int i = 0; i < 100; i++) {
-        if (i % 25 == 0) world_reset(&w);
-        world_change(&w, i);
-        world_drive(&w, i);
+        if (i % 25 == 0) trial_reset(&t);
+        trial_change(&t, i);
+        trial_drive(&t, i);
     }
     assert_int_equal(mem_count(), before);
-    world_close(&w);
+    trial_close(&t);
     assert_int_equal(mem_held(), held);
 }
 

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "env/mj.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <math.h>
@@ -42,7 +43,7 @@ static void note(const char *text)
 static void on_error(const char *text)
 {
     note(text);
-    if (!fault.jump) abort();
+    assert(fault.jump);
     longjmp(*fault.jump, 1);
 }
 

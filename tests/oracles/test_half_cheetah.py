@@ -37,7 +37,7 @@ def start(seed):
 def ours(qpos, qvel, actions):
     """(MuJoCo's version, observations and rewards) of our program."""
     words = " ".join(repr(float(x)) for x in np.concatenate([qpos, qvel, actions.ravel()]))
-    done = subprocess.run([BUILD / "half_cheetah_trace"], input=words, text=True, check=True,
+    done = subprocess.run([BUILD / "oracle_half_cheetah"], input=words, text=True, check=True,
                           capture_output=True)
     version, *lines = done.stdout.splitlines()
     return version, np.array([[float(x) for x in line.split()] for line in lines])

@@ -1,4 +1,4 @@
-/* half_cheetah_trace.c - what half_cheetah does from a given state under given actions.
+/* oracle_half_cheetah.c - what half_cheetah does from a given state under given actions.
  *
  * Reads qpos (9) and qvel (9), then any number of actions (6 each), as numbers between spaces.
  * Prints MuJoCo's version, then one line per action: qpos[1..8], qvel (9) and the reward, with all
@@ -40,7 +40,7 @@ int main(void)
     fans_env_info info;
     double state[18];
     if (env_half_cheetah.open(&env, &info, NULL, 0) < 0 || !read_numbers(state, 18)) {
-        fprintf(stderr, "half_cheetah_trace: %s\n", fans_error());
+        fprintf(stderr, "oracle_half_cheetah: %s\n", fans_error());
         return 1;
     }
     sim *s = *(sim **)env;
@@ -48,7 +48,7 @@ int main(void)
     memcpy(s->d->qvel, state + 9, 9 * sizeof(double));
     printf("%s\n", mj_versionString());
     int bad = trace(env);
-    if (bad) fprintf(stderr, "half_cheetah_trace: %s\n", fans_error());
+    if (bad) fprintf(stderr, "oracle_half_cheetah: %s\n", fans_error());
     env_half_cheetah.close(env);
     return bad;
 }
