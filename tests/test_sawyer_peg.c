@@ -8,7 +8,7 @@ static const fans_env_def *const def = &env_sawyer_peg;
 
 enum { JOINTS = 7, VIEW = 64 * 64 * 3 };
 
-static const double *tip_of(const world *w)
+static const double *tip_of(const trial *w)
 {
     return w->s->d->site_xpos + 3 * sim_find(w->s, mjOBJ_SITE, "tip");
 }
@@ -18,17 +18,17 @@ static const double *tip_of(const world *w)
 static void it_starts_above_the_boxes(void **state)
 {
     (void)state;
-    world w = world_open(def);
+    trial w = trial_open(def);
     assert_int_equal(w.info.obs_dim, 17);
     assert_int_equal(w.info.act_dim, 7);
     assert_int_equal(w.info.horizon, 40);
     assert_int_equal(w.info.views, 2);
-    world_reset(&w);
+    trial_reset(&w);
     assert_true(fabsf(w.obs[3] - 1.7046f) < 1e-6f);
     for (int i = 0; i < JOINTS; i++) assert_true(w.obs[JOINTS + i] == 0);
     for (int i = 0; i < 3; i++) assert_true(w.obs[14 + i] == (float)tip_of(&w)[i]);
     assert_true(w.obs[16] > 0.06f && w.obs[16] < 0.12f); /* over the walls */
-    world_close(&w);
+    trial_close(&w);
 }
 
 static void boxes_stand_where_they_should_and_move(void **state)
@@ -36,10 +36,10 @@ static void boxes_stand_where_they_should_and_move(void **state)
     (void)state;
     static const double low[2][2] = {{0.44, 0.60}, {-0.08, 0.07}};
     static const double high[2][2] = {{0.45, 0.61}, {-0.07, 0.08}};
-    world w = world_open(def);
+    trial w = trial_open(def);
     double first[12];
     for (int round = 0; round < 50; round++) {
-        world_reset(&w);
+        trial_reset(&w);
         for (int i = 0; i < 4; i++) {
             const double *at = w.s->d->mocap_pos + 3 * i;
             int far = i >= 2, left = i % 2 == 0;
@@ -50,7 +50,7 @@ static void boxes_stand_where_they_should_and_move(void **state)
         if (round) assert_memory_not_equal(first, w.s->d->mocap_pos, sizeof first);
         memcpy(first, w.s->d->mocap_pos, sizeof first);
     }
-    world_close(&w);
+    trial_close(&w);
 }
 
 /* The table of the published formula, at places along a line to the goal. */
@@ -59,40 +59,40 @@ static void the_reward_has_its_published_values(void **state)
     (void)state;
     static const double table[][2] = {
         {0.01, 0.97}, {0.03, 0}, {0.05, -0.48}, {0.1, -1.27}, {0.2, -2.63}};
-    world w = world_open(def);
+    trial w = trial_open(def);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        world_reset(&w);
+        trial_reset(&w);
         memset(w.action, 0, sizeof w.action);
         /* move the goal, not the arm; lifted out of the way of the peg */
         for (int k = 0; k < 3; k++) w.s->d->mocap_pos[k] = tip_of(&w)[k];
         w.s->d->mocap_pos[2] -= 0.1 + table[i][0];
-        world_step(&w);
+        trial_step(&w);
         double away = mju_dist3(tip_of(&w), w.s->d->mocap_pos);
         /* without moving, correct the distance by shifting the goal and asking again */
         w.s->d->mocap_pos[2] += away - table[i][0];
         w.s->m->opt.disableflags |= mjDSBL_CONTACT;
-        world_step(&w);
+        trial_step(&w);
         away = mju_dist3(tip_of(&w), w.s->d->mocap_pos);
         assert_true(fabs(away - table[i][0]) < 1e-4);
         assert_true(fabs(w.result.reward - table[i][1]) < 0.02);
         assert_true(w.result.success == (away < 0.05));
     }
-    world_close(&w);
+    trial_close(&w);
 }
 
 static void the_box_changes_the_reward_and_nothing_else(void **state)
 {
     (void)state;
     enum { STEPS = 40 };
-    world w[4];
+    trial w[4];
     for (int i = 0; i < 4; i++) {
-        w[i] = world_open(def);
-        world_set(&w[i], "box", i);
-        world_reset(&w[i]);
+        w[i] = trial_open(def);
+        trial_set(&w[i], "box", i);
+        trial_reset(&w[i]);
     }
     static uint8_t a[2 * VIEW], b[2 * VIEW];
     for (int t = 0; t < STEPS; t++) {
-        for (int i = 0; i < 4; i++) world_drive(&w[i], t);
+        for (int i = 0; i < 4; i++) trial_drive(&w[i], t);
         for (int i = 1; i < 4; i++) {
             assert_memory_equal(w[0].obs, w[i].obs, 17 * sizeof(float));
             assert_true(w[0].result.reward != w[i].result.reward);
@@ -102,31 +102,31 @@ static void the_box_changes_the_reward_and_nothing_else(void **state)
         assert_memory_equal(a, b, sizeof a); /* nor can it be seen */
     }
     assert_int_equal(def->set_factor(w[0].env, 0, 3.5), FANS_EINVAL);
-    for (int i = 0; i < 4; i++) world_close(&w[i]);
+    for (int i = 0; i < 4; i++) trial_close(&w[i]);
 }
 
 /* A joint asked for 0.04 rad moves by most of it within the step. */
 static void joints_follow_their_targets(void **state)
 {
     (void)state;
-    world w = world_open(def);
+    trial w = trial_open(def);
     for (int i = 0; i < JOINTS; i++) {
-        world_reset(&w);
+        trial_reset(&w);
         double before = w.s->d->qpos[i];
         memset(w.action, 0, sizeof w.action);
         w.action[i] = -9; /* clipped to -1 */
-        world_step(&w);
+        trial_step(&w);
         double moved = w.s->d->qpos[i] - before;
         assert_true(moved < -0.015 && moved > -0.041);
     }
-    world_close(&w);
+    trial_close(&w);
 }
 
 /* ---- an expert ------------------------------------------------------------------------------- */
 
 /* The joint changes that move the tip by `go` and keep the peg upright and square to the boxes:
  * damped least squares, dq = J' (J J' + k I)^-1 e. */
-static void solve(const world *w, const double go[3], double dq[JOINTS])
+static void solve(const trial *w, const double go[3], double dq[JOINTS])
 {
     static const double want[3][3] = {{0, -1, 0}, {-1, 0, 0}, {0, 0, -1}}; /* the tip's axes */
     const mjModel *m = w->s->m;
@@ -150,16 +150,16 @@ static void solve(const world *w, const double go[3], double dq[JOINTS])
 
 /* Servos make about 0.7 of what they are asked for; the direction stays when the size is limited.
  */
-static void follow(world *w, const double dq[JOINTS])
+static void follow(trial *w, const double dq[JOINTS])
 {
     double most = 1;
     for (int i = 0; i < JOINTS; i++) most = fmax(most, fabs(1.4 * dq[i] / 0.04));
     for (int i = 0; i < JOINTS; i++) w->action[i] = (float)(1.4 * dq[i] / 0.04 / most);
-    world_step(w);
+    trial_step(w);
 }
 
 /* Over the box first, then down into it. */
-static void aim(const world *w, int box, double go[3])
+static void aim(const trial *w, int box, double go[3])
 {
     const double *tip = tip_of(w), *goal = w->s->d->mocap_pos + 3 * box;
     double aside = hypot(goal[0] - tip[0], goal[1] - tip[1]);
@@ -170,11 +170,11 @@ static void aim(const world *w, int box, double go[3])
     go[2] = height - tip[2];
 }
 
-static double expert(world *w, int box, double *away)
+static double expert(trial *w, int box, double *away)
 {
     double total = 0;
-    world_set(w, "box", box);
-    world_reset(w);
+    trial_set(w, "box", box);
+    trial_reset(w);
     for (int t = 0; t < w->info.horizon; t++) {
         double go[3], dq[JOINTS];
         aim(w, box, go);
@@ -189,7 +189,7 @@ static double expert(world *w, int box, double *away)
 static void an_expert_puts_the_peg_into_every_box(void **state)
 {
     (void)state;
-    world w = world_open(def);
+    trial w = trial_open(def);
     for (int box = 0; box < 4; box++) {
         double away, total = expert(&w, box, &away);
         print_message("box %d: final distance %.1f mm, return %.1f\n", box, 1e3 * away, total);
@@ -197,14 +197,14 @@ static void an_expert_puts_the_peg_into_every_box(void **state)
         assert_true(w.result.success == 1);
         assert_true(tip_of(&w)[2] < 0.02); /* inside, between the walls */
     }
-    world_close(&w);
+    trial_close(&w);
 }
 
 static void walls_are_solid(void **state)
 {
     (void)state;
-    world w = world_open(def);
-    world_reset(&w);
+    trial w = trial_open(def);
+    trial_reset(&w);
     /* press down onto the wall between hole and edge of box 2 */
     for (int t = 0; t < 60; t++) {
         const double *goal = w.s->d->mocap_pos + 6, *tip = tip_of(&w);
@@ -215,7 +215,7 @@ static void walls_are_solid(void **state)
     }
     print_message("pressed onto a wall of 60 mm, the tip rests at %.1f mm\n", 1e3 * tip_of(&w)[2]);
     assert_true(tip_of(&w)[2] > 0.05);
-    world_close(&w);
+    trial_close(&w);
 }
 
 /* ---- the cameras ----------------------------------------------------------------------------- */
@@ -241,8 +241,8 @@ static void peg_and_boxes_are_in_both_views(void **state)
 {
     (void)state;
     static uint8_t views[2 * VIEW], again[2 * VIEW];
-    world w = world_open(def);
-    world_reset(&w);
+    trial w = trial_open(def);
+    trial_reset(&w);
     uint64_t before = mem_count();
     assert_int_equal(def->draw(w.env, views), 0);
     assert_int_equal(mem_count(), before);
@@ -261,13 +261,13 @@ static void peg_and_boxes_are_in_both_views(void **state)
     def->save(w.env, y);
     assert_memory_equal(x, y, n);
     assert_memory_equal(views, again, sizeof views);
-    for (int t = 0; t < 5; t++) world_drive(&w, t);
+    for (int t = 0; t < 5; t++) trial_drive(&w, t);
     def->draw(w.env, again);
     assert_memory_not_equal(views, again, VIEW);
     assert_memory_not_equal(views + VIEW, again + VIEW, VIEW);
     mem_free(x);
     mem_free(y);
-    world_close(&w);
+    trial_close(&w);
 }
 
 static void common_cases(void **state)
