@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "env/mj.h"
+#include "env/picture.h"
 #include "fans/env.h"
 
 enum { NQ = 9, NV = 9, OBS = NQ - 1 + NV, ACT = 6, HORIZON = 50, SUBSTEPS = 5 };
@@ -35,6 +36,7 @@ typedef struct cheetah {
     sim *s; /* first, see mj.h */
     double factor[FACTORS];
     double *friction; /* (ngeom, 3) as compiled */
+    picture *picture;
 } cheetah;
 
 /* ---- factors --------------------------------------------------------------------------------- */
@@ -82,6 +84,7 @@ static void cheetah_close(void *env)
 {
     cheetah *c = env;
     if (!c) return;
+    picture_free(c->picture);
     sim_free(c->s);
     mem_free(c->friction);
     mem_free(c);
@@ -159,6 +162,12 @@ static int cheetah_step(void *env, fans_rng *r, const float *action, float *obs,
     return 0;
 }
 
+static int cheetah_picture(void *env, int width, int height, uint8_t *rgb)
+{
+    cheetah *c = env;
+    return picture_draw(&c->picture, c->s, width, height, rgb);
+}
+
 /* ---- states ---------------------------------------------------------------------------------- */
 
 static size_t cheetah_state_bytes(const void *env)
@@ -195,4 +204,5 @@ const fans_env_def env_half_cheetah = {
     .state_bytes = cheetah_state_bytes,
     .save = cheetah_save,
     .restore = cheetah_restore,
+    .picture = cheetah_picture,
 };

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "env/mj.h"
+#include "env/picture.h"
 #include "fans/env.h"
 
 enum { LEGS = 4, MOTORS = 8, OBS = 20, ACT = 8, HORIZON = 100, SUBSTEPS = 6, HISTORY = 8 };
@@ -60,6 +61,7 @@ typedef struct minitaur {
     int qpos[MOTORS], qvel[MOTORS]; /* where the motors' joints stand in the state */
     memory now;
     void *stance; /* MuJoCo's state of the robot that stands */
+    picture *picture;
 } minitaur;
 
 /* ---- legs ------------------------------------------------------------------------------------ */
@@ -197,6 +199,7 @@ static void minitaur_close(void *env)
 {
     minitaur *t = env;
     if (!t) return;
+    picture_free(t->picture);
     sim_free(t->s);
     mem_free(t->stance);
     mem_free(t);
@@ -311,6 +314,12 @@ static int minitaur_step(void *env, fans_rng *r, const float *action, float *obs
     return 0;
 }
 
+static int minitaur_picture(void *env, int width, int height, uint8_t *rgb)
+{
+    minitaur *t = env;
+    return picture_draw(&t->picture, t->s, width, height, rgb);
+}
+
 /* ---- states ---------------------------------------------------------------------------------- */
 
 static size_t minitaur_state_bytes(const void *env)
@@ -353,4 +362,5 @@ const fans_env_def env_minitaur = {
     .state_bytes = minitaur_state_bytes,
     .save = minitaur_save,
     .restore = minitaur_restore,
+    .picture = minitaur_picture,
 };

@@ -58,7 +58,7 @@ static int right_box(const peg *e)
     return (int)(e->box + 0.5);
 }
 
-/* The goals' markers are sites: people see the right one, agents see none. */
+/* The markers above the boxes are sites: people see the right one, agents see none. */
 static void mark_goal(peg *e)
 {
     for (int i = 0; i < BOXES; i++) e->s->m->site_rgba[4 * i + 3] = i == right_box(e) ? 1 : 0;
