@@ -111,7 +111,7 @@ out:
 int main(int argc, char **argv)
 {
     static const char *const peg[] = {"track", "wrist", "picture", NULL};
-    static const char *const reach[] = {"picture", NULL}, *const cheetah[] = {"track", NULL};
+    static const char *const reach[] = {"picture", NULL}, *const cheetah[] = {"picture", NULL};
     char gl_name[200], cpu[200];
     int repeats = argc > 1 ? atoi(argv[1]) : 300, rc = 0;
     setenv("FANS_GL", "osmesa", 0);

@@ -39,5 +39,6 @@ if command -v c++ >/dev/null; then
     c++ -x c++ -fsyntax-only -Wall -Werror "$folder/user.c" $(pc --cflags)
 fi
 
-hidden=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^(fans_|__bss_start$|_edata$|_end$)/ { print $3 }')
+# __bss_start, _edata and _end are the linker's own marks
+hidden=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^(fans_.*|__bss_start|_edata|_end)$/ { print $3 }')
 [ -z "$hidden" ] || { echo "libfans.so shows names that are not public:" "$hidden"; exit 1; }

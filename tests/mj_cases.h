@@ -18,6 +18,7 @@
 #include "base/os.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "env/check.h"
 #include "env/mj.h"
 #include "fans/env.h"
 
@@ -241,6 +242,19 @@ static inline void case_stepping_allocates_nothing(const fans_env_def *def)
     assert_int_equal(mem_count(), before);
     trial_close(&t);
     assert_int_equal(mem_held(), held);
+}
+
+static inline void note_check(void *user, const char *check, bool passed, const char *detail)
+{
+    (void)user;
+    if (!passed) print_message("%s: %s\n", check, detail);
+}
+
+static inline void case_the_checker_passes(const fans_env_def *def)
+{
+    int failed = env_check(def->name, NULL, 0, note_check, NULL);
+    if (failed < 0) fail_msg("%s", fans_error());
+    assert_int_equal(failed, 0);
 }
 
 static inline void case_failed_allocations_are_reported(const fans_env_def *def)

@@ -309,6 +309,12 @@ static void stepping_allocates_nothing(void **state)
     case_stepping_allocates_nothing(def);
 }
 
+static void the_checker_passes(void **state)
+{
+    (void)state;
+    case_the_checker_passes(def);
+}
+
 static void failed_allocations_are_reported(void **state)
 {
     (void)state;
@@ -331,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_restored_episode_goes_on_exactly),
         cmocka_unit_test(a_nan_is_an_error),
         cmocka_unit_test(stepping_allocates_nothing),
+        cmocka_unit_test(the_checker_passes),
         cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,9 @@ static void set_friction(cheetah *c)
 static int cheetah_set_factor(void *env, int factor, double value)
 {
     cheetah *c = env;
+    const fans_factor *f = &factors[factor];
+    if (!(value >= f->low && value <= f->high))
+        return fans_fail(FANS_EINVAL, "not from %g to %g", f->low, f->high);
     if (value == c->factor[factor]) return 0;
     c->factor[factor] = value;
     switch (factor) {

@@ -258,6 +258,9 @@ out:
 static int minitaur_set_factor(void *env, int factor, double value)
 {
     minitaur *t = env;
+    const fans_factor *f = &factors[factor];
+    if (!(value >= f->low && value <= f->high))
+        return fans_fail(FANS_EINVAL, "not from %g to %g", f->low, f->high);
     if (value == t->factor[factor]) return 0;
     t->factor[factor] = value;
     return factor == MASS ? sim_scale_mass(t->s, BASE, BASE_BODIES, value) : 0;
