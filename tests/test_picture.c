@@ -48,7 +48,7 @@ static int child(result *out, const char *way)
     setenv("FANS_GL", way, 1);
     int found = gl_probe(out->probe, sizeof out->probe);
     const fans_env_def *def = &env_sawyer_reach;
-    if (def->open(&env, &info, NULL, 1) < 0 || def->reset(env, &r, obs) < 0) return 1;
+    if (def->open(&env, &info, (double[]){0}, 1) < 0 || def->reset(env, &r, obs) < 0) return 1;
     if (draw_all(def, env, out) < 0) return 1;
     def->close(env);
     if (mem_held() != held) return 1;

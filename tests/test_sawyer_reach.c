@@ -17,10 +17,17 @@ static void hand_of(const trial *w, double hand[3])
     for (int i = 0; i < 3; i++) hand[i] = (double)w->obs[i] + centre[i];
 }
 
+/* The option of the environment: noise. */
+static trial quiet_trial(void)
+{
+    const double options[] = {0};
+    return trial_open_with(def, options);
+}
+
 static void it_starts_at_rest_in_its_place(void **state)
 {
     (void)state;
-    trial w = trial_open(def);
+    trial w = quiet_trial();
     assert_int_equal(w.info.obs_dim, 3);
     assert_int_equal(w.info.act_dim, 4);
     assert_int_equal(w.info.horizon, 150);
@@ -37,10 +44,30 @@ static void it_starts_at_rest_in_its_place(void **state)
     trial_close(&w);
 }
 
-static void the_observation_is_the_same_at_resets_and_in_steps(void **state)
+static void noise_moves_the_start(void **state)
 {
     (void)state;
     trial w = trial_open(def);
+    double most = 0;
+    for (int i = 0; i < 50; i++) {
+        trial_reset(&w);
+        double hand[3], start[3] = {0, 0.6, 0.2};
+        hand_of(&w, hand);
+        for (int k = 0; k < 3; k++) most = fmax(most, fabs(hand[k] - start[k]));
+        act(&w, 0, 0, 0, 0);
+        double next[3];
+        hand_of(&w, next);
+        assert_true(mju_dist3(hand, next) < 3e-4); /* it has come to rest */
+    }
+    print_message("the start varies by up to %.2f mm\n", 1e3 * most);
+    assert_true(most > 0.003 && most < 0.0055);
+    trial_close(&w);
+}
+
+static void the_observation_is_the_same_at_resets_and_in_steps(void **state)
+{
+    (void)state;
+    trial w = quiet_trial();
     float first[3];
     trial_reset(&w);
     memcpy(first, w.obs, sizeof first);
@@ -73,7 +100,7 @@ static void the_reward_is_minus_the_distance(void **state)
 static void the_hand_follows_the_action(void **state)
 {
     (void)state;
-    trial w = trial_open(def);
+    trial w = quiet_trial();
     double hand[3];
     trial_reset(&w);
     for (int i = 0; i < 10; i++) act(&w, 1, 0.5f, -0.5f, 0);
@@ -89,7 +116,7 @@ static void actions_and_the_box_are_limits(void **state)
 {
     (void)state;
     static const double low[3] = {-0.5, 0.4, 0.05}, high[3] = {0.5, 1, 0.5};
-    trial w = trial_open(def);
+    trial w = quiet_trial();
     trial_reset(&w);
     act(&w, 5, 0, 0, 0); /* clipped to 1 */
     assert_true(fabs(w.s->d->mocap_pos[0] - 0.01) < 1e-12);
@@ -180,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_starts_at_rest_in_its_place),
+        cmocka_unit_test(noise_moves_the_start),
         cmocka_unit_test(the_observation_is_the_same_at_resets_and_in_steps),
         cmocka_unit_test(the_reward_is_minus_the_distance),
         cmocka_unit_test(the_hand_follows_the_action),

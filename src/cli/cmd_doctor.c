@@ -19,6 +19,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "env/gl.h"
 
 /* One line of the report. */
 typedef struct finding {
@@ -145,46 +146,15 @@ static void check_memory(finding *f)
 #define SYMBOL(to, library, name) \
     (*(void **)&(to) = (library) ? dlsym(library, name) : NULL, (to) != NULL)
 
-enum { EGL_PLATFORM_SURFACELESS = 0x31DD, EGL_NAME_VENDOR = 0x3053, EGL_NAME_VERSION = 0x3054 };
-
-static void check_egl(finding *f)
+/* Which GL draws pictures for people; agents' cameras need none. */
+static void check_gl(finding *f)
 {
-    void *library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *(*get_display)(void *);
-    void *(*get_platform_display)(unsigned, void *, const intptr_t *);
-    unsigned (*initialize)(void *, int *, int *);
-    const char *(*query)(void *, int);
-    f->found = false;
-    f->install = "apt install libegl1, or the GPU's driver";
-    f->without = "pictures and videos are drawn by OSMesa, where that is there";
-    if (!SYMBOL(get_display, library, "eglGetDisplay") ||
-        !SYMBOL(initialize, library, "eglInitialize") ||
-        !SYMBOL(query, library, "eglQueryString")) {
-        text_add(&f->detail, "no libEGL.so.1");
-        return;
-    }
+    char detail[256];
     setenv("EGL_LOG_LEVEL", "fatal", 0); /* Mesa would speak for itself */
-    void *display = get_display(NULL);
-    bool opened = display && initialize(display, NULL, NULL);
-    if (!opened && SYMBOL(get_platform_display, library, "eglGetPlatformDisplay")) {
-        display = get_platform_display(EGL_PLATFORM_SURFACELESS, NULL, NULL);
-        opened = display && initialize(display, NULL, NULL);
-    }
-    if (!opened) {
-        text_add(&f->detail, "libEGL.so.1 is there, but opens no display");
-        return;
-    }
-    f->found = true;
-    text_add(&f->detail, "%s, %s", query(display, EGL_NAME_VERSION),
-             query(display, EGL_NAME_VENDOR));
-}
-
-static void check_osmesa(finding *f)
-{
-    f->found = dlopen("libOSMesa.so.8", RTLD_NOW | RTLD_LOCAL) != NULL;
-    text_add(&f->detail, f->found ? "libOSMesa.so.8" : "no libOSMesa.so.8");
-    f->install = "apt install libosmesa6";
-    f->without = "pictures and videos need EGL";
+    f->found = gl_probe(detail, sizeof detail) == 0;
+    f->install = "apt install libegl1 or libosmesa6, or the GPU's driver";
+    f->without = "pictures and videos are drawn by a simple ray caster";
+    text_add(&f->detail, "%s", detail);
 }
 
 /* The first executable called `name` along PATH. */
@@ -209,7 +179,7 @@ static void check_ffmpeg(finding *f)
     f->found = find_program("ffmpeg", &f->detail);
     if (!f->found) text_add(&f->detail, "not in PATH");
     f->install = "apt install ffmpeg";
-    f->without = "no videos; pictures still work";
+    f->without = "videos are written as folders of PNG frames";
 }
 
 static void check_cuda(finding *f)
@@ -250,8 +220,7 @@ static const struct {
     {"FANS", check_fans},       {"CPU", check_cpu},       {"threads", check_threads},
     {"memory", check_memory},   {"oneDNN", check_onednn}, {"MuJoCo", check_mujoco},
     {"jansson", check_jansson}, {"libinih", check_inih},  {"zstd", check_zstd},
-    {"EGL", check_egl},         {"OSMesa", check_osmesa}, {"ffmpeg", check_ffmpeg},
-    {"CUDA", check_cuda},
+    {"GL", check_gl},           {"ffmpeg", check_ffmpeg}, {"CUDA", check_cuda},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 

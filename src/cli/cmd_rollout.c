@@ -11,10 +11,8 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "env/video.h"
 #include "env/world.h"
-#if __has_include("env/video.h")
-#    include "env/video.h"
-#endif
 
 typedef struct rollout {
     const char *config, *policy, *csv, *film, *json;
@@ -131,7 +129,6 @@ static int csv_close(rollout *r)
 /* ---- film --------------------------------------------------------------------------------------
  */
 
-#if __has_include("env/video.h")
 static int film_open(rollout *r, video **film)
 {
     return r->film ? video_new(film, r->film, r->size, r->size, r->fps) : 0;
@@ -148,27 +145,6 @@ static int film_close(video *film)
 {
     return film ? video_close(film) : 0;
 }
-#else
-typedef struct video video;
-
-static int film_open(rollout *r, video **film)
-{
-    (void)film;
-    return r->film ? fans_fail(FANS_ENOSUP, "this build makes no films") : 0;
-}
-
-static int film_add(rollout *r, video *film)
-{
-    (void)r, (void)film;
-    return 0;
-}
-
-static int film_close(video *film)
-{
-    (void)film;
-    return 0;
-}
-#endif
 
 /* ---- playing -----------------------------------------------------------------------------------
  */

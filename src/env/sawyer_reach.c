@@ -17,7 +17,8 @@
 #include "env/picture.h"
 #include "fans/env.h"
 
-enum { OBS = 3, ACT = 4, HORIZON = 150, SUBSTEPS = 5, JOINTS = 7, SETTLE = 2000 };
+enum { OBS = 3, ACT = 4, HORIZON = 150, SUBSTEPS = 5, JOINTS = 7 };
+enum { SETTLE_ONCE = 2000, SETTLE = 10 * SUBSTEPS };
 
 static const double CENTRE[3] = {0, 0.75, 0.2}, START[3] = {0, 0.6, 0.2};
 static const double LOW[3] = {-0.5, 0.4, 0.05}, HIGH[3] = {0.5, 1, 0.5}; /* of the mocap body, m */
@@ -33,9 +34,13 @@ static const fans_factor factors[FACTORS] = {
     {"target_z", FANS_REWARD, 0.05, 0.5, 0.2, "m, above the table"},
 };
 
+static const fans_env_option option_list[1] = {
+    {"noise", 0.005, 0, 0.05, "m along each axis, by which the hand's start varies"},
+};
+
 typedef struct reach {
     sim *s; /* first, see mj.h */
-    double target[FACTORS];
+    double target[FACTORS], noise;
     int hand;   /* body */
     int marker; /* site */
     void *home; /* the settled state */
@@ -61,7 +66,7 @@ static int settle(reach *e)
     int rc = 0;
     TRY(sim_reset(e->s));
     memcpy(d->qpos, POSTURE, sizeof POSTURE);
-    TRY(sim_step(e->s, SETTLE));
+    TRY(sim_step(e->s, SETTLE_ONCE));
     TRY(sim_pose(e->s));
     d->time = 0;
     double away = mju_dist3(d->xpos + 3 * e->hand, START);
@@ -88,10 +93,11 @@ static int set_factor(void *env, int factor, double value)
 
 static int reach_open(void **env, fans_env_info *info, const double *options, uint64_t seed)
 {
-    (void)options, (void)seed;
+    (void)seed;
     int rc = 0;
     reach *e = mem_alloc(sizeof *e);
     if (!e) return FANS_ENOMEM;
+    e->noise = options[0];
     TRY(sim_new(&e->s, "sawyer_reach", "sawyer_reach.xml"));
     TRY(e->hand = sim_find(e->s, mjOBJ_BODY, "hand"));
     TRY(e->marker = sim_find(e->s, mjOBJ_SITE, "target"));
@@ -124,13 +130,19 @@ static int observe(reach *e, float *obs, double *distance)
 
 static int reset(void *env, fans_rng *r, float *obs)
 {
-    (void)r;
     reach *e = env;
     double distance;
-    int rc = sim_reset(e->s);
-    if (rc < 0) return rc;
+    int rc = 0;
+    TRY(sim_reset(e->s));
     sim_restore(e->s, e->home);
-    return observe(e, obs, &distance);
+    if (e->noise > 0) {
+        for (int i = 0; i < 3; i++)
+            e->s->d->mocap_pos[i] += fans_rng_uniform(r, -e->noise, e->noise);
+        TRY(sim_step(e->s, SETTLE));
+    }
+    rc = observe(e, obs, &distance);
+out:
+    return rc;
 }
 
 static int step(void *env, fans_rng *r, const float *action, float *obs, fans_env_result *result)
@@ -186,6 +198,8 @@ const fans_env_def env_sawyer_reach = {
     .abi = FANS_ENV_ABI,
     .name = "sawyer_reach",
     .help = "robot arm that brings its hand to a target (MuJoCo)",
+    .options = option_list,
+    .option_count = 1,
     .open = reach_open,
     .close = reach_close,
     .reset = reset,
