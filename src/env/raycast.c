@@ -53,8 +53,8 @@ int raycast_new(raycast **out, const mjModel *m, int width, int height)
         return fans_fail(FANS_EINVAL, "a picture of %d×%d pixels cannot be drawn", width, height);
     raycast *r = mem_alloc(sizeof *r);
     if (!r) return FANS_ENOMEM;
-    *r = (raycast){.width = width, .height = height, .max_geoms = m->ngeom};
-    r->max_lamps = m->nlight + 1;
+    *r = (raycast){.width = width, .height = height, .max_geoms = (int)m->ngeom};
+    r->max_lamps = (int)m->nlight + 1;
     size_t w = (size_t)width;
     r->geoms = mem_alloc((size_t)m->ngeom * sizeof *r->geoms);
     r->lamps = mem_alloc((size_t)r->max_lamps * sizeof *r->lamps);
@@ -257,7 +257,7 @@ static void place_geoms(raycast *r, const mjModel *m, const mjData *d, const eye
 
 static bool directional(const mjModel *m, int light)
 {
-#if mjVERSION_HEADER >= 330
+#if mjVERSION_HEADER >= 333
     return m->light_type[light] == mjLIGHT_DIRECTIONAL;
 #else
     return m->light_directional[light];
