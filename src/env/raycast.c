@@ -187,23 +187,23 @@ static const uint8_t *texel(const mjModel *m, int t, int x, int y)
 #endif
 }
 
-/* A plane's texture is read as a checker: its colours a quarter along the first row of tiles and
- * three quarters along; a texture repeats `texrepeat` times, per unit of length or over the plane.
- */
+/* A plane's texture is read as a checker: its colours three quarters and one quarter along, as it
+ * begins half a texture before the plane's middle. It repeats `texrepeat` times over the plane, or
+ * over two units of length. */
 static void checker(view_geom *g, const mjModel *m, int material)
 {
     int t = texture_of(m, material);
     if (t < 0 || m->tex_type[t] != mjTEXTURE_2D) return;
     int y = m->tex_height[t] / 4;
-    const uint8_t *a = texel(m, t, m->tex_width[t] / 4, y);
-    const uint8_t *b = texel(m, t, 3 * m->tex_width[t] / 4, y);
+    const uint8_t *a = texel(m, t, 3 * m->tex_width[t] / 4, y);
+    const uint8_t *b = texel(m, t, m->tex_width[t] / 4, y);
     for (int k = 0; k < 3; k++) {
         g->rgb2[k] = g->rgb[k] * ((float)b[k] / 255.0f);
         g->rgb[k] *= (float)a[k] / 255.0f;
     }
     for (int k = 0; k < 2; k++) {
         double size = k ? g->size.y : g->size.x;
-        double across = m->mat_texuniform[material] || size <= 0 ? 1 : 2 * size;
+        double across = 2 * (m->mat_texuniform[material] || size <= 0 ? 1 : size);
         double repeat = (double)m->mat_texrepeat[2 * material + k];
         g->tile[k] = repeat > 0 ? (float)(0.5 * across / repeat) : 0;
     }
