@@ -231,11 +231,12 @@ void gl_leave(gl *g)
 
 int gl_probe(char *out, size_t size)
 {
-    gl *g;
+    gl *g = NULL;
     int rc = gl_new(&g);
-    if (rc == 0 && (rc = gl_enter(g)) < 0) gl_free(g);
+    if (g) rc = gl_enter(g);
     if (rc < 0) {
         snprintf(out, size, "%s", fans_error());
+        gl_free(g);
         return rc;
     }
     const unsigned char *(*get_string)(unsigned) = NULL;

@@ -213,10 +213,10 @@ static void checker(view_geom *g, const mjModel *m, int material)
 /* Colours as MuJoCo draws them: the material's, unless the geom has one of its own. */
 static void paint(view_geom *g, const mjModel *m)
 {
-    static const float plain[4] = {0.5f, 0.5f, 0.5f, 1};
     const float *rgba = m->geom_rgba + 4 * g->id;
     int material = m->geom_matid[g->id];
-    if (material >= 0 && !memcmp(rgba, plain, sizeof plain)) rgba = m->mat_rgba + 4 * material;
+    bool plain = rgba[0] == 0.5f && rgba[1] == 0.5f && rgba[2] == 0.5f && rgba[3] == 1;
+    if (material >= 0 && plain) rgba = m->mat_rgba + 4 * material;
     memcpy(g->rgb, rgba, sizeof g->rgb);
     g->tile[0] = 0;
     if (material >= 0 && g->type == mjGEOM_PLANE) checker(g, m, material);

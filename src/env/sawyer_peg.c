@@ -69,8 +69,7 @@ static int set_factor(void *env, int factor, double value)
     peg *e = env;
     const fans_factor *f = &factors[factor];
     if (!(value >= f->low && value <= f->high))
-        return fans_fail(FANS_EINVAL, "%s: %g is not from %g to %g", f->name, value, f->low,
-                         f->high);
+        return fans_fail(FANS_EINVAL, "not from %g to %g", f->low, f->high);
     e->box = value;
     mark_goal(e);
     return 0;

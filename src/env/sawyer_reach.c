@@ -84,8 +84,7 @@ static int set_factor(void *env, int factor, double value)
     reach *e = env;
     const fans_factor *f = &factors[factor];
     if (!(value >= f->low && value <= f->high))
-        return fans_fail(FANS_EINVAL, "%s: %g is not from %g to %g", f->name, value, f->low,
-                         f->high);
+        return fans_fail(FANS_EINVAL, "not from %g to %g", f->low, f->high);
     e->target[factor] = value;
     e->s->m->site_pos[3 * e->marker + factor] = value;
     return 0;
