@@ -28,6 +28,7 @@ typedef struct rollout {
     rng actions;
     FILE *out;
     uint8_t *frame;
+    char film_path[4096]; /* where it went: a folder, where there is no ffmpeg */
     double seconds;
 } rollout;
 
@@ -131,7 +132,10 @@ static int csv_close(rollout *r)
 
 static int film_open(rollout *r, video **film)
 {
-    return r->film ? video_new(film, r->film, r->size, r->size, r->fps) : 0;
+    if (!r->film) return 0;
+    int rc = video_new(film, r->film, r->size, r->size, r->fps);
+    if (rc == 0) snprintf(r->film_path, sizeof r->film_path, "%s", video_path(*film));
+    return rc;
 }
 
 static int film_add(rollout *r, video *film)
@@ -255,6 +259,7 @@ static int print_summary(const rollout *r, const summary *s)
     for (int k = 0; k < info->factor_count; k++)
         if (r->low[k] < r->high[k])
             row(&t, info->factors[k].name, "from %.4g to %.4g", r->low[k], r->high[k]);
+    if (r->film) table_row(&t, "film", r->film_path);
     row(&t, "speed", "%.0f steps a second", (double)time.t / fmax(r->seconds, 1e-9));
     int rc = table_print(&t);
     table_free(&t);

@@ -190,6 +190,11 @@ int video_add(video *v, const uint8_t *rgb)
     return png_write(file, v->width, v->height, rgb);
 }
 
+const char *video_path(const video *v)
+{
+    return v->path;
+}
+
 int video_close(video *v)
 {
     int rc = 0;

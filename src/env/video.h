@@ -19,6 +19,9 @@ int video_new(video **out, const char *path, int width, int height, double frame
 /* Adds a frame: height × width × 3 bytes, top row first. */
 int video_add(video *v, const uint8_t *rgb);
 
+/* The file, or the folder of frames, that is being written. */
+const char *video_path(const video *v);
+
 /* Finishes the file; the result says whether it is whole. Frees `v` in any case. */
 int video_close(video *v);
 
