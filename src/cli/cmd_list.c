@@ -74,8 +74,7 @@ static int list_envs(table *out, json_t *rows)
     for (int i = 0; (def = env_builtin(i)); i++) {
         task *t = NULL;
         int rc = load_env(&t, def->name);
-        if (rc < 0) return rc;
-        rc = list_env(t, out, rows);
+        if (rc == 0) rc = list_env(t, out, rows);
         task_free(t);
         if (rc < 0) return rc;
     }
