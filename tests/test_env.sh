@@ -56,7 +56,9 @@ done
 
 # CSV: a header, one row per step, the same bytes from the same seed, others from another
 play() { "$fans" rollout "$configs/fnmdp_random.ini" --episodes 3 --csv "$1" --seed "$2" >/dev/null; }
-play "$folder/a.csv" 1 && play "$folder/b.csv" 1 && play "$folder/c.csv" 2 || complain "rollout fails"
+for life in a:1 b:1 c:2; do
+    play "$folder/${life%:*}.csv" "${life#*:}" || complain "rollout fails"
+done
 [ "$(wc -l <"$folder/a.csv")" = 151 ] || complain "not one row per step"
 [ "$(awk -F, '{ print NF }' "$folder/a.csv" | sort -u)" = 26 ] || complain "rows differ in length"
 cmp -s "$folder/a.csv" "$folder/b.csv" || complain "one seed, two lives"

@@ -72,10 +72,9 @@ static int list_envs(table *out, json_t *rows)
     const fans_env_def *def;
     table_row(out, "environment", "observations", "actions", "horizon", "what it is");
     for (int i = 0; (def = env_builtin(i)); i++) {
-        task *t;
+        task *t = NULL;
         int rc = load_env(&t, def->name);
-        if (rc < 0) return rc;
-        rc = list_env(t, out, rows);
+        if (rc == 0) rc = list_env(t, out, rows);
         task_free(t);
         if (rc < 0) return rc;
     }

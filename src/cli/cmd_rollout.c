@@ -32,8 +32,7 @@ typedef struct rollout {
     double seconds;
 } rollout;
 
-/* ---- preparation -------------------------------------------------------------------------------
- */
+/* ---- preparation ----------------------------------------------------------------------------- */
 
 static int load(rollout *r)
 {
@@ -76,8 +75,7 @@ out:
     return rc;
 }
 
-/* ---- one row of CSV per step -------------------------------------------------------------------
- */
+/* ---- one row of CSV per step ----------------------------------------------------------------- */
 
 static void csv_header(const rollout *r)
 {
@@ -127,8 +125,7 @@ static int csv_close(rollout *r)
     return bad ? fans_fail(FANS_EIO, "%s: cannot write", r->csv) : 0;
 }
 
-/* ---- film --------------------------------------------------------------------------------------
- */
+/* ---- film ------------------------------------------------------------------------------------ */
 
 static int film_open(rollout *r, video **film)
 {
@@ -150,8 +147,7 @@ static int film_close(video *film)
     return film ? video_close(film) : 0;
 }
 
-/* ---- playing -----------------------------------------------------------------------------------
- */
+/* ---- playing --------------------------------------------------------------------------------- */
 
 static void choose(rollout *r)
 {
@@ -199,8 +195,7 @@ static int play(rollout *r)
     return rc == 0 ? csv_close(r) : rc;
 }
 
-/* ---- what came out -----------------------------------------------------------------------------
- */
+/* ---- what came out --------------------------------------------------------------------------- */
 
 typedef struct summary {
     double mean, sd, least, most, success;
