@@ -53,7 +53,9 @@ static void every_fault_is_caught(void **state)
         {FAULT_HIDDEN_NOISE, "same seed", "two worlds with one seed differ at step 0"},
         {FAULT_NO_SEED, "other seed", "seeds 1 and 2 give the same life"},
         {FAULT_FORGETS, "save and restore", "the restored world differs at step 0"},
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have their own heap */
         {FAULT_LEAK, "allocation", "memory grows by"},
+#endif
         {FAULT_DEAD_DYNAMICS, "factor push", "of the dynamics, but no observation changes in 35"},
         {FAULT_DEAD_REWARD, "factor bonus", "of the reward, but no reward changes in 35 steps"},
         {FAULT_LEAKING_REWARD, "factor bonus", "of the reward, but observations change too"},

@@ -50,9 +50,9 @@ refuses 2 "unknown command ''" ""
 
 accepts "section.key" list options
 accepts "" list ops
-refuses 2 "list: LIST is missing: ops" list
+refuses 2 "list: LIST is missing: envs" list
 refuses 2 "list: there is no list 'opps'; did you mean 'ops'?" list opps
-refuses 2 "list: there is no list 'zebras'; there are ops and options" list zebras
+refuses 2 "list: there is no list 'zebras'; there are envs, ops and options" list zebras
 refuses 2 "list: 'more' is one argument too many" list ops more
 refuses 1 "/no/such/folder/f: cannot write: No such file or directory" list options --json /no/such/folder/f
 refuses 1 "$folder: cannot write: Is a directory" list options --json "$folder"
@@ -62,7 +62,7 @@ accepts "oneDNN" doctor --json "$folder/doctor.json"
 grep -q '"found"' "$folder/doctor.json" || complain "doctor --json wrote no findings"
 refuses 2 "doctor: 'x' is one argument too many" doctor x
 refuses 1 "/no/such/f: cannot write" doctor --json /no/such/f
-accepts "[]" list options --json /dev/stdout
+accepts '"key": "horizon"' list options --json /dev/stdout
 [ -L /dev/stdout ] || complain "/dev/stdout was replaced"
 
 # a machine without anything optional: advice, and no failure

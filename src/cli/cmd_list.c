@@ -7,6 +7,80 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "env/task.h"
+
+/* ---- envs: the built-in environments, their factors and options ---------------------------------
+ */
+
+static int load_env(task **out, const char *name)
+{
+    config *c = NULL;
+    char setting[128];
+    snprintf(setting, sizeof setting, "env.name=%s", name);
+    int rc = config_new(&c);
+    if (rc == 0) rc = config_add_setting(c, setting);
+    if (rc == 0) rc = task_load(out, c);
+    config_free(c);
+    return rc;
+}
+
+static json_t *list_factor(const fans_factor *f, table *out)
+{
+    const char *kind = f->kind == FANS_DYNAMICS ? "dynamics" : "reward";
+    char name[64], line[256];
+    snprintf(name, sizeof name, "  %s", f->name);
+    snprintf(line, sizeof line, "factor of the %s, %g to %g (%g): %s", kind, f->low, f->high,
+             f->initial, f->help);
+    table_row(out, name, "", "", "", line);
+    return json_pack("{ss ss sf sf sf ss}", "name", f->name, "kind", kind, "low", f->low, "high",
+                     f->high, "initial", f->initial, "help", f->help);
+}
+
+static json_t *list_env_option(const fans_env_option *o, table *out)
+{
+    char name[64], line[256];
+    snprintf(name, sizeof name, "  %s", o->name);
+    snprintf(line, sizeof line, "option, %g to %g (%g): %s", o->low, o->high, o->initial, o->help);
+    table_row(out, name, "", "", "", line);
+    return json_pack("{ss sf sf sf ss}", "name", o->name, "low", o->low, "high", o->high, "initial",
+                     o->initial, "help", o->help);
+}
+
+static int list_env(const task *t, table *out, json_t *rows)
+{
+    const fans_env_info *info = &t->info;
+    char obs[16], act[16], horizon[16];
+    snprintf(obs, sizeof obs, "%d", info->obs_dim);
+    snprintf(act, sizeof act, "%d", info->act_dim);
+    snprintf(horizon, sizeof horizon, "%d", info->horizon);
+    table_row(out, t->def->name, obs, act, horizon, t->def->help);
+    json_t *factors = json_array(), *options = json_array();
+    int bad = 0;
+    for (int i = 0; i < info->factor_count; i++)
+        bad |= json_array_append_new(factors, list_factor(&info->factors[i], out));
+    for (int i = 0; i < t->def->option_count; i++)
+        bad |= json_array_append_new(options, list_env_option(&t->def->options[i], out));
+    json_t *row = json_pack("{ss si si si ss so so}", "name", t->def->name, "observations",
+                            info->obs_dim, "actions", info->act_dim, "horizon", info->horizon,
+                            "help", t->def->help, "factors", factors, "options", options);
+    bad |= json_array_append_new(rows, row);
+    return bad ? fans_fail(FANS_ENOMEM, "out of memory") : 0;
+}
+
+static int list_envs(table *out, json_t *rows)
+{
+    const fans_env_def *def;
+    table_row(out, "environment", "observations", "actions", "horizon", "what it is");
+    for (int i = 0; (def = env_builtin(i)); i++) {
+        task *t;
+        int rc = load_env(&t, def->name);
+        if (rc < 0) return rc;
+        rc = list_env(t, out, rows);
+        task_free(t);
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
 
 /* ---- ops: the operators of the numeric core ---------------------------------------------------
  */
@@ -75,7 +149,7 @@ static int list_options(table *out, json_t *rows)
 static const struct {
     const char *name;
     int (*fill)(table *out, json_t *rows); /* adds rows to both */
-} lists[] = {{"ops", list_ops}, {"options", list_options}};
+} lists[] = {{"envs", list_envs}, {"ops", list_ops}, {"options", list_options}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
 static int find(const char *what)
@@ -87,14 +161,15 @@ static int find(const char *what)
     }
     const char *hint = nearest_hint(&near);
     return fans_fail(CLI_USAGE, "list: there is no list '%s'%s", what,
-                     *hint ? hint : "; there are ops and options");
+                     *hint ? hint : "; there are envs, ops and options");
 }
 
 int cmd_list(int argc, char **argv)
 {
     const char *what, *json = NULL;
     const arg args[] = {
-        ARG_WORD("LIST", &what, "ops (of the numeric core) or options (of a config file)"),
+        ARG_WORD("LIST", &what,
+                 "envs (environments), ops (of the numeric core) or options (of a config file)"),
         ARG_JSON(&json),
     };
     int rc = args_parse("list", ARGS(args), argc, argv);

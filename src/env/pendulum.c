@@ -133,8 +133,8 @@ static int picture(void *env, int width, int height, uint8_t *rgb)
     static const uint8_t paper[3] = {250, 250, 247}, rod[3] = {204, 77, 77}, ink[3] = {40, 40, 45},
                          blue[3] = {60, 110, 200};
     const pendulum *p = env;
-    double scale = 0.22 * (width < height ? width : height); /* pixels per metre */
     double l = p->factor[LENGTH], ex = l * sin(p->angle), ey = -l * cos(p->angle);
+    double scale = 0.42 * (width < height ? width : height) / fmax(l, 1); /* pixels per metre */
     /* the torque is an arc around the pivot, as long as it is strong */
     double arc = p->torque / MAX_TORQUE * PI / 2;
     for (int row = 0; row < height; row++) {
