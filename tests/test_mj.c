@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "env/mj.h"
 
 static sim *cheetah(void)
@@ -179,6 +180,37 @@ static void masses_scale_without_a_trace(void **state)
     sim_free(b);
 }
 
+/* Loads a sim, breaks it, mends it, and leaves the state after some steps in its slot. */
+enum { SIMS = 6, STATE = 4096 };
+
+static void live(void *arg, int item)
+{
+    char *slot = (char *)arg + (size_t)item * STATE;
+    sim *s = cheetah();
+    assert_true(sim_state_bytes(s) <= STATE);
+    s->d->qpos[1] = NAN;
+    assert_int_equal(sim_step(s, 1), FANS_ENUMERIC);
+    assert_int_equal(sim_guard(s, raise_error, "alone"), FANS_ENUMERIC);
+    assert_int_equal(sim_reset(s), 0);
+    sim_scale_mass(s, 1, 1, 1 + item);
+    for (int i = 0; i < 40; i++) drive(s, i);
+    sim_save(s, slot);
+    sim_free(s);
+}
+
+static void sims_share_nothing(void **state)
+{
+    (void)state;
+    static char alone[SIMS][STATE], together[SIMS][STATE];
+    pool *p;
+    for (int i = 0; i < SIMS; i++) live(alone, i);
+    assert_int_equal(pool_new(&p, 3), 0);
+    pool_run(p, SIMS, live, together);
+    pool_free(p);
+    assert_memory_equal(alone, together, sizeof alone);
+    assert_memory_not_equal(alone[0], alone[1], STATE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_restored_state_goes_on_exactly),
         cmocka_unit_test(poses_follow_qpos),
         cmocka_unit_test(masses_scale_without_a_trace),
+        cmocka_unit_test(sims_share_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
