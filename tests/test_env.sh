@@ -42,7 +42,7 @@ for env in $environments "$plugins/custom_env.so"; do
 done
 
 # a fault is named, with exit status 1 and the whole table
-refuses 1 "$plugins/faulty_env.so: 1 of 12 checks failed" check "$plugins/faulty_env.so" --set env.fault=9
+refuses 1 "$plugins/faulty_env.so: 1 of 13 checks failed" check "$plugins/faulty_env.so" --set env.fault=9
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
 refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
 refuses 1 "$plugins/wrong_abi.so: built for environment ABI" check "$plugins/wrong_abi.so"

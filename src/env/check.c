@@ -46,6 +46,7 @@ static void run_checks(checker *k)
         conclude(k, name, check_factor(k, i));
     }
     if (k->still->info.views > 0 && k->still->def->draw) conclude(k, "cameras", check_cameras(k));
+    if (k->still->def->picture) conclude(k, "picture", check_picture(k));
     if (k->still->def->truth) conclude(k, "graph", check_graph(k));
 }
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "env/checker.h"
 
-enum { WARM_UP = 5, MOST_TRIAL = 100 };
+enum { WARM_UP = 5, MOST_TRIAL = 100, PICTURE = 64 };
 
 /* ---- checks of one environment, step by step ------------------------------------------------- */
 
@@ -175,27 +175,61 @@ out:
 
 /* ---- pictures and graph ---------------------------------------------------------------------- */
 
-int check_cameras(checker *k)
+/* Draws twice: the same bytes, none behind the last, and the environment as it was. */
+typedef int draw_fn(bench *b, uint8_t *pixels);
+
+static int draw_views(bench *b, uint8_t *pixels)
+{
+    return b->task->def->draw(b->env, pixels);
+}
+
+static int draw_picture(bench *b, uint8_t *pixels)
+{
+    return b->task->def->picture(b->env, PICTURE, PICTURE, pixels);
+}
+
+static int check_drawing(const task *t, draw_fn *draw, size_t n)
 {
     bench b;
-    const fans_env_info *info = &k->still->info;
-    size_t n = (size_t)info->views * (size_t)info->height * (size_t)info->width * 3;
+    char *state = NULL;
     uint8_t *first = mem_alloc(n + CHECK_GUARD), *again = mem_alloc(n + CHECK_GUARD);
-    int rc = bench_open(&b, k->still);
-    if (rc < 0 || !first || !again) TRY(rc < 0 ? rc : FANS_ENOMEM);
-    TRY(b.task->def->draw(b.env, first));
+    int rc = bench_open(&b, t);
+    if (rc < 0) b = (bench){0};
+    if (rc == 0) state = mem_alloc(t->def->state_bytes(b.env));
+    if (rc < 0 || !first || !again || !state) TRY(rc < 0 ? rc : FANS_ENOMEM);
+    TRY(draw(&b, first));
     memset(again, 0xA5, n + CHECK_GUARD);
-    TRY(b.task->def->draw(b.env, again));
+    TRY(draw(&b, again));
     if (memcmp(first, again, n)) TRY(fans_fail(FANS_EINVAL, "two pictures of one state differ"));
     for (size_t i = n; i < n + CHECK_GUARD; i++)
-        if (again[i] != 0xA5) TRY(fans_fail(FANS_EINVAL, "draw writes behind its last pixel"));
-    checker_saw(k, "%d views of %d x %d pixels, the same from the same state", info->views,
-                info->height, info->width);
+        if (again[i] != 0xA5) TRY(fans_fail(FANS_EINVAL, "writes behind its last pixel"));
+    t->def->save(b.env, state);
+    if (memcmp(b.state, state, t->def->state_bytes(b.env)))
+        TRY(fans_fail(FANS_EINVAL, "drawing changes the state"));
 out:
     bench_close(&b);
     mem_free(first);
     mem_free(again);
+    mem_free(state);
     return rc;
+}
+
+int check_cameras(checker *k)
+{
+    const fans_env_info *info = &k->still->info;
+    checker_saw(k, "%d views of %d x %d pixels, the same from the same state", info->views,
+                info->height, info->width);
+    size_t n = (size_t)info->views * (size_t)info->height * (size_t)info->width * 3;
+    return check_drawing(k->still, draw_views, n);
+}
+
+int check_picture(checker *k)
+{
+    checker_saw(k, "the same from the same state");
+    int rc = check_drawing(k->still, draw_picture, (size_t)PICTURE * PICTURE * 3);
+    if (rc != FANS_ENOSUP) return rc;
+    checker_saw(k, "none on this machine: %s", fans_error());
+    return 0;
 }
 
 int check_graph(checker *k)

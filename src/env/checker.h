@@ -41,6 +41,7 @@ int check_save(checker *k);
 int check_clipping(checker *k);
 int check_factor(checker *k, int factor);
 int check_cameras(checker *k);
+int check_picture(checker *k);
 int check_graph(checker *k);
 
 #endif
