@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "env/mj.h"
+#include "env_life.h"
 
 static sim *cheetah(void)
 {
@@ -211,6 +212,20 @@ static void sims_share_nothing(void **state)
     assert_memory_not_equal(alone[0], alone[1], STATE);
 }
 
+/* In a world, the error also names the episode and the step. */
+static void a_nan_in_a_world_names_the_step(void **state)
+{
+    (void)state;
+    env_life l;
+    if (env_life_begin(&l, "[env]\nname = half_cheetah\n", NULL, 1, 1) < 0)
+        fail_msg("%s", fans_error());
+    for (int i = 0; i < 53; i++) assert_int_equal(env_life_step(&l), 0);
+    l.action[2] = NAN;
+    assert_int_equal(worlds_step(l.worlds, &l.b), FANS_ENUMERIC);
+    if (!strstr(fans_error(), "half_cheetah, episode 1, step 3: ")) fail_msg("%s", fans_error());
+    env_life_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +238,7 @@ int main(void)
         cmocka_unit_test(poses_follow_qpos),
         cmocka_unit_test(masses_scale_without_a_trace),
         cmocka_unit_test(sims_share_nothing),
+        cmocka_unit_test(a_nan_in_a_world_names_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
