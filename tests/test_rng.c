@@ -24,6 +24,14 @@ static void philox_known_answers(void **state)
     assert_int_equal(ones.v[3], 0x6d5451fd);
 }
 
+static void units_stay_inside(void **state)
+{
+    (void)state;
+    assert_true(rng_unit(0) == 0x1p-24f);
+    assert_true(rng_unit(~0u) == 1 - 0x1p-24f);
+    assert_true(rng_unit(1u << 31) == 0.5f + 0x1p-24f);
+}
+
 static void logarithm_and_circle_are_accurate(void **state)
 {
     (void)state;
@@ -79,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_known_answers),
+        cmocka_unit_test(units_stay_inside),
         cmocka_unit_test(logarithm_and_circle_are_accurate),
         cmocka_unit_test(normals_have_the_right_moments),
         cmocka_unit_test(streams_differ_and_continue),

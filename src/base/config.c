@@ -38,14 +38,17 @@ static void free_texts(char **texts, size_t count)
     mem_free(texts);
 }
 
+static void free_entry(entry *e)
+{
+    mem_free(e->section);
+    mem_free(e->key);
+    mem_free(e->value);
+}
+
 void config_free(config *c)
 {
     if (!c) return;
-    for (size_t i = 0; i < c->count; i++) {
-        mem_free(c->entries[i].section);
-        mem_free(c->entries[i].key);
-        mem_free(c->entries[i].value);
-    }
+    for (size_t i = 0; i < c->count; i++) free_entry(&c->entries[i]);
     mem_free(c->entries);
     free_texts(c->layers, c->layer_count);
     free_texts(c->known, c->known_count);
@@ -93,8 +96,12 @@ static int add_entry(reading *r, const char *section, const char *key, const cha
     if (mem_grow(&c->entries, &c->capacity, c->count + 1, sizeof *c->entries) < 0)
         return FANS_ENOMEM;
     entry e = {mem_text(section), mem_text(key), mem_text(value), r->layer, r->line, false};
-    c->entries[c->count++] = e; /* freed with the others, whatever was got */
-    return e.section && e.key && e.value ? 0 : FANS_ENOMEM;
+    if (!e.section || !e.key || !e.value) {
+        free_entry(&e);
+        return FANS_ENOMEM;
+    }
+    c->entries[c->count++] = e;
+    return 0;
 }
 
 static int on_entry(void *user, const char *section, const char *key, const char *value)
@@ -104,11 +111,13 @@ static int on_entry(void *user, const char *section, const char *key, const char
     return r->rc == 0;
 }
 
-/* Hands libinih one line at a time: this is how we know the number of the line. */
+/* Hands libinih one line at a time: this is how we know the number of the line. Indentation goes,
+ * because libinih takes an indented line for more of the value before it. */
 static char *next_line(char *out, int size, void *stream)
 {
     reading *r = stream;
     if (r->rc < 0 || !*r->rest) return NULL;
+    r->rest += strspn(r->rest, " \t");
     size_t n = strcspn(r->rest, "\n");
     r->line++;
     if (n + 2 > (size_t)size) {
@@ -117,8 +126,8 @@ static char *next_line(char *out, int size, void *stream)
         return NULL;
     }
     memcpy(out, r->rest, n);
+    memcpy(out + n, "\n", 2);
     r->rest += n + (r->rest[n] == '\n');
-    strcpy(out + n, "\n");
     return out;
 }
 
@@ -136,11 +145,21 @@ int config_add_text(config *c, const char *name, const char *ini)
     if (rc < 0) return rc;
     r.rest = ini;
     int bad_line = ini_parse_stream(next_line, &r, on_entry, &r);
-    if (r.rc < 0) return r.rc;
+    bool refused = r.rc < 0 && (bad_line <= 0 || bad_line == r.line);
+    if (refused) return r.rc;
     if (bad_line > 0)
         return fans_fail(FANS_EFORMAT, "%s, line %d: neither '[section]' nor 'key = value'", name,
                          bad_line);
     return bad_line < 0 ? fans_fail(FANS_ENOMEM, "%s: out of memory", name) : 0;
+}
+
+/* No bytes but those of text, so that messages can quote from it. */
+static bool is_text(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)bytes[i] < 32 && !strchr("\t\n\r", bytes[i])) || !bytes[i])
+            return false;
+    return true;
 }
 
 int config_add_file(config *c, const char *path)
@@ -149,8 +168,8 @@ int config_add_file(config *c, const char *path)
     size_t n;
     int rc = os_read_file(&ini, &n, path);
     if (rc < 0) return rc;
-    rc = strlen(ini) == n ? config_add_text(c, path, ini)
-                          : fans_fail(FANS_EFORMAT, "%s: not a text file", path);
+    rc = is_text(ini, n) ? config_add_text(c, path, ini)
+                         : fans_fail(FANS_EFORMAT, "%s: not a text file", path);
     mem_free(ini);
     return rc;
 }
@@ -161,11 +180,11 @@ int config_add_setting(config *c, const char *setting)
     const char *equals = strchr(setting, '=');
     size_t length = equals ? (size_t)(equals - setting) : 0;
     if (length == 0 || length >= sizeof path)
-        return fans_fail(FANS_EINVAL, "'%s': a setting is written section.key=value", setting);
+        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
     snprintf(path, sizeof path, "%.*s", (int)length, setting);
     char *dot = strrchr(path, '.');
     if (!dot || dot == path || !dot[1])
-        return fans_fail(FANS_EINVAL, "'%s': a setting is written section.key=value", setting);
+        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
     *dot = 0;
     reading r;
     char name[OPTION_TEXT + 16];

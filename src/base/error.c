@@ -10,6 +10,14 @@
 enum { MESSAGE_SIZE = 1024 };
 static _Thread_local char message[MESSAGE_SIZE];
 
+/* Takes the message over. What it quotes may hold anything; it stays one line. */
+static void note(const char text[MESSAGE_SIZE])
+{
+    memcpy(message, text, sizeof message);
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
+}
+
 const char *fans_error(void)
 {
     return message;
@@ -22,7 +30,7 @@ int fans_fail(int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    memcpy(message, text, sizeof message);
+    note(text);
     return code;
 }
 
@@ -35,6 +43,6 @@ int fans_fail_within(int code, const char *format, ...)
     va_end(args);
     if (n < 0 || n >= MESSAGE_SIZE - 3) return code;
     snprintf(text + n, sizeof text - (size_t)n, ": %s", message);
-    memcpy(message, text, sizeof message);
+    note(text);
     return code;
 }

@@ -7,14 +7,19 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/text.h"
 
 int json_write_file(const char *path, const json_t *value)
 {
     /* 17 digits: doubles read back to the same bits */
     char *s = value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     if (!s) return fans_fail(FANS_ENOMEM, "%s: out of memory while writing JSON", path);
-    int rc = os_write_file(path, s, strlen(s));
+    text line = {0};
+    text_add(&line, "%s\n", s);
     free(s);
+    int rc = text_done(&line);
+    if (rc == 0) rc = os_write_file(path, line.s, line.length);
+    text_free(&line);
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* json.h - jansson, with our allocations, errors and atomic writing. */
+/* json.h - jansson, with our errors and atomic writing. Its memory is its own. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 

@@ -69,7 +69,8 @@ int mem_grow(void *list, size_t *capacity, size_t need, size_t item)
     if (need <= *capacity) return 0;
     size_t more = *capacity < 8 ? 8 : *capacity * 2;
     if (more < need) more = need;
-    void *old, *fresh = mem_alloc(more * item);
+    size_t bytes = more <= SIZE_MAX / item ? more * item : SIZE_MAX; /* which is refused */
+    void *old, *fresh = mem_alloc(bytes);
     if (!fresh) return FANS_ENOMEM;
     memcpy(&old, list, sizeof old);
     if (old) memcpy(fresh, old, *capacity * item);
@@ -137,6 +138,8 @@ int arena_new(arena **out)
 int arena_declare(arena *a, void *slot, size_t bytes)
 {
     assert(!a->block && "declare before commit");
+    size_t room = SIZE_MAX - MEM_ALIGN - a->bytes;
+    if (bytes > room) return fans_fail(FANS_ENOMEM, "out of memory: %zu bytes asked for", bytes);
     if (mem_grow(&a->claims, &a->capacity, a->count + 1, sizeof *a->claims) < 0) return FANS_ENOMEM;
     a->claims[a->count++] = (claim){slot, a->bytes};
     a->bytes += (bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;

@@ -70,7 +70,7 @@ void option_print_range(const option *o, text *out)
         text_add(out, "one of %s", o->words);
         break;
     case OPTION_STRING:
-        text_add(out, "at most %d characters", OPTION_TEXT - 1);
+        text_add(out, "a line of at most %d characters without ' ;'", OPTION_TEXT - 1);
         break;
     }
 }
@@ -79,7 +79,7 @@ static int refuse(const option *o, const char *value)
 {
     text range = {0};
     option_print_range(o, &range);
-    fans_fail(FANS_EINVAL, "%s = %s: not %s%s", o->name, value,
+    fans_fail(FANS_EINVAL, "%s = %.200s: not %s%s", o->name, value,
               o->kind == OPTION_INT    ? "a whole number from "
               : o->kind == OPTION_REAL ? "a number from "
                                        : "",
@@ -99,6 +99,18 @@ static int parse_flag(const char *value, bool *out)
         }
     }
     return -1;
+}
+
+/* Whether a text comes back from "key = text" in a file as it was. */
+static bool reads_back(const char *value)
+{
+    size_t n = strlen(value);
+    if (n >= OPTION_TEXT || (n > 0 && (value[0] == ' ' || value[n - 1] == ' '))) return false;
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)value[i] < 32 || value[i] == 127) return false;
+        if (value[i] == ';' && (i == 0 || value[i - 1] == ' ')) return false; /* a comment */
+    }
+    return true;
 }
 
 static int parse(const option *o, void *at, const char *value)
@@ -129,7 +141,7 @@ static int parse(const option *o, void *at, const char *value)
         }
         return -1;
     case OPTION_STRING:
-        if (strlen(value) >= OPTION_TEXT) return -1;
+        if (!reads_back(value)) return -1;
         put_text(at, value);
         return 0;
     }
@@ -180,6 +192,20 @@ void option_print(const option *o, const void *options, text *out)
         text_add(out, "%s", (const char *)at);
         break;
     }
+}
+
+void option_print_initial(const option *o, text *out)
+{
+    union {
+        double real;
+        int integer;
+        bool flag;
+        char string[OPTION_TEXT];
+    } at;
+    option alone = *o;
+    alone.offset = 0;
+    options_default(&(option_group){.options = &alone, .count = 1}, &at);
+    option_print(&alone, &at, out);
 }
 
 void options_dump(const option_group *g, const char *section, const void *options, text *out)

@@ -17,7 +17,8 @@
  *     OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic", SAC_OPTIONS)
  *
  * REAL fields are double, INT int, FLAG bool, CHOICE an int counted from 0 along the list, TEXT an
- * array of OPTION_TEXT characters. */
+ * array of OPTION_TEXT characters. A text that would not read back from a dump is refused: one with
+ * control characters, with spaces at an end, or with what begins a comment. */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
@@ -26,7 +27,8 @@
 
 #include "base/text.h"
 
-enum { OPTION_TEXT = 256 };
+/* libinih reads lines of up to 198 characters: key, " = " and text must fit. */
+enum { OPTION_TEXT = 160 };
 
 typedef enum { OPTION_REAL, OPTION_INT, OPTION_FLAG, OPTION_CHOICE, OPTION_STRING } option_kind;
 
@@ -89,6 +91,9 @@ void options_dump(const option_group *g, const char *section, const void *option
 
 /* Appends the value of one option as it is written in a config file. */
 void option_print(const option *o, const void *options, text *out);
+
+/* Appends the default of one option in the same way. */
+void option_print_initial(const option *o, text *out);
 
 /* The range or the words an option takes, for help texts and messages. */
 void option_print_range(const option *o, text *out);

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -31,11 +32,8 @@ static int sync_folder_of(const char *path)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    if (slash == path)
-        strcpy(folder, "/");
-    else
-        snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1,
-                 slash ? path : ".");
+    int length = slash && slash > path ? (int)(slash - path) : 1;
+    snprintf(folder, sizeof folder, "%.*s", length, slash ? path : ".");
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return -1;
     int rc = fsync(fd);
@@ -43,28 +41,44 @@ static int sync_folder_of(const char *path)
     return rc;
 }
 
-int os_write_file(const char *path, const void *bytes, size_t n)
+static int cannot_write(const char *path, int why)
+{
+    return fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(why));
+}
+
+/* For what cannot be replaced: /dev/stdout, a named pipe. */
+static int write_in_place(const char *path, const void *bytes, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return cannot_write(path, errno);
+    int why = write_all(fd, bytes, n) ? errno : 0;
+    if (close(fd) && !why) why = errno;
+    return why ? cannot_write(path, why) : 0;
+}
+
+static int replace(const char *path, const void *bytes, size_t n)
 {
     char temporary[PATH_MAX];
     if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= PATH_MAX)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+        return fans_fail(FANS_EIO, "the path is too long: %s", path);
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(errno));
-    int bad = write_all(fd, bytes, n) || fsync(fd);
-    int why = errno;
-    if (close(fd) && !bad) {
-        bad = 1;
-        why = errno;
-    }
-    if (!bad && (rename(temporary, path) || sync_folder_of(path))) {
-        bad = 1;
-        why = errno;
-    }
-    if (bad) {
-        unlink(temporary);
-        return fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(why));
-    }
-    return 0;
+    if (fd < 0) return cannot_write(path, errno);
+    int why = write_all(fd, bytes, n) || fsync(fd) ? errno : 0;
+    if (close(fd) && !why) why = errno;
+    if (!why && (rename(temporary, path) || sync_folder_of(path))) why = errno;
+    if (!why) return 0;
+    unlink(temporary);
+    return cannot_write(path, why);
+}
+
+int os_write_file(const char *path, const void *bytes, size_t n)
+{
+    struct stat st;
+    char target[PATH_MAX];
+    if (stat(path, &st)) return replace(path, bytes, n);
+    if (S_ISDIR(st.st_mode)) return cannot_write(path, EISDIR);
+    if (!S_ISREG(st.st_mode)) return write_in_place(path, bytes, n);
+    return replace(realpath(path, target) ? target : path, bytes, n);
 }
 
 static int read_fd(char **out, size_t *n, int fd)
@@ -102,8 +116,9 @@ int os_read_file(void **out, size_t *n, const char *path)
 int os_make_folders(const char *path)
 {
     char part[PATH_MAX];
+    if (!*path) return fans_fail(FANS_EIO, "a folder needs a name");
     if (snprintf(part, sizeof part, "%s", path) >= PATH_MAX)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+        return fans_fail(FANS_EIO, "the path is too long: %s", path);
     for (char *c = part + 1;; c++) {
         if (*c && *c != '/') continue;
         char end = *c;
@@ -163,6 +178,6 @@ int os_program_folder(char *out, size_t size)
     path[n] = 0;
     *strrchr(path, '/') = 0;
     if ((size_t)snprintf(out, size, "%s", path) >= size)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+        return fans_fail(FANS_EIO, "the path is too long: %s", path);
     return 0;
 }

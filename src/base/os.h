@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /* Replaces `path` as a whole: temporary file beside it, fsync, rename, fsync of the folder. After a
- * crash at any moment the old content or the new one is there, never a part. */
+ * crash at any moment the old content or the new one is there, never a part. A link is followed;
+ * what is no file (a device, a pipe) is written to as it stands. */
 int os_write_file(const char *path, const void *bytes, size_t n);
 
 /* The whole file, with a zero byte behind it; free with mem_free. */

@@ -125,8 +125,9 @@ int pool_new(pool **out, int threads)
     pthread_cond_init(&p->wake, NULL);
     for (; p->started < threads - 1; p->started++) {
         if (pthread_create(&p->ids[p->started], NULL, work, p)) {
+            int reached = p->started + 2;
             pool_free(p);
-            return fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", p->started + 2, threads);
+            return fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", reached, threads);
         }
     }
     *out = p;

@@ -5,13 +5,16 @@
 
 #include "base/error.h"
 
-/* A command gets the arguments behind its own name and returns 0 or a negative error; main prints
- * the error's line and turns it into the exit status. */
+/* A command gets the arguments behind its own name and hands them to args_parse. It returns 0, or a
+ * negative error whose line main prints; a positive value means that there was only help to give.
+ * It prints nothing to standard output before all that can fail has been done. */
 typedef int command_fn(int argc, char **argv);
 
-typedef struct command {
-    const char *name, *usage, *help;
-    command_fn *run;
-} command;
+#define X(name, help) command_fn cmd_##name;
+#include "cli/commands.h"
+#undef X
+
+/* An error of this layer: the command line itself is wrong (exit status 2, where others give 1). */
+enum { CLI_USAGE = -100 };
 
 #endif

@@ -1,3 +1,5 @@
-/* commands.h - the list of commands: X(name, arguments, what it does). */
-X(doctor, "[--json F]", "what this build and this machine can do, and what to install for the rest")
-X(list, "ops|options [--json F]", "what there is to choose from")
+/* commands.h - the list of commands: X(name, what it does). Each is cmd_NAME() in cmd_NAME.c. */
+X(check, "test an environment, built in or your own, against its contract")
+X(doctor, "what this build and this machine can do, and what to install for the rest")
+X(list, "what there is to choose from")
+X(rollout, "play a task with zero or random actions: returns, CSV, a film")

@@ -4,13 +4,73 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/table.h"
+
+typedef struct command {
+    const char *name, *help;
+    command_fn *run;
+} command;
+
+static const command commands[] = {
+#define X(name, help) {#name, help, cmd_##name},
+#include "cli/commands.h"
+#undef X
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int print_help(void)
+{
+    printf("fans - reinforcement learning in worlds that change\n\n"
+           "usage: fans COMMAND [arguments]\n"
+           "       fans COMMAND --help\n\n");
+    table lines = {.indent = 2};
+    for (int i = 0; i < COMMANDS; i++) table_row(&lines, commands[i].name, commands[i].help);
+    table_row(&lines, "--version", "print the version");
+    int rc = table_print(&lines);
+    table_free(&lines);
+    return rc;
+}
+
+static int print_version(void)
+{
+    printf("fans %s\n", fans_version());
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) return fans_fail(CLI_USAGE, "no command given; `fans --help` lists them");
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h")) return print_help();
+    if (!strcmp(name, "--version")) return print_version();
+    nearest near = {.word = name};
+    for (int i = 0; i < COMMANDS; i++) {
+        if (!strcmp(name, commands[i].name)) return commands[i].run(argc - 2, argv + 2);
+        nearest_offer(&near, commands[i].name);
+    }
+    const char *hint = nearest_hint(&near);
+    return fans_fail(CLI_USAGE, "unknown command '%s'%s", name,
+                     *hint ? hint : "; `fans --help` lists them");
+}
+
+/* Output that could not be written (a full disk, a closed pipe) is an error like any other. */
+static int finish_output(void)
+{
+    if (fflush(stdout) || ferror(stdout))
+        return fans_fail(FANS_EIO, "cannot write to the standard output");
+    return 0;
+}
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "--version")) {
-        printf("fans %s\n", fans_version());
-        return 0;
+#if defined(__x86_64__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+        fprintf(stderr, "fans: this build needs a CPU with AVX2 and FMA (x86-64-v3)\n");
+        return 1;
     }
-    fprintf(stderr, "fans: no such command\n");
-    return 2;
+#endif
+    int rc = run(argc, argv);
+    if (rc >= 0) rc = finish_output();
+    if (rc < 0) fprintf(stderr, "fans: %s\n", fans_error());
+    return rc == CLI_USAGE ? 2 : rc < 0;
 }

@@ -1,4 +1,4 @@
-/* test_nn_a1.c - algorithm A1 in one backward pass gives each group of parameters the gradient of
+/* double_nn_a1.c - algorithm A1 in one backward pass gives each group of parameters the gradient of
  * its own costs: five separate passes, in double. */
 #include <math.h>
 #include <setjmp.h>

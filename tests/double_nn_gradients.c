@@ -1,4 +1,4 @@
-/* test_nn_gradients.c - every operator's backward pass against central differences, in double. */
+/* double_nn_gradients.c - every operator's backward pass against central differences, in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

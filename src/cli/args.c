@@ -1,0 +1,200 @@
+/* args.c - parsing of command lines by table. Numbers go through the option parser, so that their
+ * ranges and messages are those of config files. */
+#include "cli/args.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+
+/* What is being parsed, and for whom. */
+typedef struct parsing {
+    const char *command;
+    const arg *args;
+    size_t count;
+    int words; /* seen so far */
+} parsing;
+
+static bool is_word(const arg *a)
+{
+    return a->kind == ARG_KIND_WORD || a->kind == ARG_KIND_WORDS;
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+static void print_usage(const parsing *p)
+{
+    printf("usage: fans %s", p->command);
+    for (size_t i = 0; i < p->count; i++) {
+        const arg *a = &p->args[i];
+        if (is_word(a))
+            printf(" %s%s", a->value, a->kind == ARG_KIND_WORDS ? "..." : "");
+        else
+            printf(" [--%s%s%s]%s", a->name, a->value ? " " : "", a->value ? a->value : "",
+                   a->kind == ARG_KIND_MANY ? "..." : "");
+    }
+    printf("\n");
+}
+
+static const char *command_help(const char *command)
+{
+#define X(name, help) \
+    if (!strcmp(command, #name)) return help;
+#include "cli/commands.h"
+#undef X
+    return "";
+}
+
+static int print_help(const parsing *p)
+{
+    printf("fans %s - %s\n\n", p->command, command_help(p->command));
+    print_usage(p);
+    table lines = {.indent = 2};
+    for (size_t i = 0; i < p->count; i++) {
+        const arg *a = &p->args[i];
+        char left[128];
+        if (is_word(a))
+            snprintf(left, sizeof left, "%s", a->value);
+        else
+            snprintf(left, sizeof left, "--%s %s", a->name, a->value ? a->value : "");
+        table_row(&lines, left, a->help);
+    }
+    table_row(&lines, "--help", "print this");
+    printf("\n");
+    int rc = table_print(&lines);
+    table_free(&lines);
+    return rc < 0 ? rc : 1;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static int usage_error(const parsing *p)
+{
+    return fans_fail_within(CLI_USAGE, "%s", p->command);
+}
+
+static int put_item(const arg *a, const char *value)
+{
+    arg_list *list = a->to;
+    if (list->count == ARG_LIST_MOST)
+        return fans_fail(CLI_USAGE, "more than %d times %s", ARG_LIST_MOST, a->value);
+    list->items[list->count++] = value;
+    return 0;
+}
+
+static int put_number(const arg *a, const char *value)
+{
+    const option o = {.name = a->name,
+                      .kind = a->kind == ARG_KIND_INT ? OPTION_INT : OPTION_REAL,
+                      .low = a->low,
+                      .high = a->high};
+    const option_group one = {.options = &o, .count = 1};
+    return options_set(&one, a->to, a->name, value);
+}
+
+static int put(const arg *a, const char *value)
+{
+    switch (a->kind) {
+    case ARG_KIND_WORD:
+    case ARG_KIND_TEXT:
+        *(const char **)a->to = value;
+        return 0;
+    case ARG_KIND_WORDS:
+    case ARG_KIND_MANY:
+        return put_item(a, value);
+    case ARG_KIND_INT:
+    case ARG_KIND_REAL:
+        return put_number(a, value);
+    case ARG_KIND_FLAG:
+        *(bool *)a->to = true;
+        return 0;
+    }
+    return 0;
+}
+
+/* ---- the command line, argument by argument -------------------------------------------------- */
+
+/* The option that `given` ("--name" or "--name=value") asks for. */
+static const arg *find_option(const parsing *p, const char *given)
+{
+    size_t length = strcspn(given + 2, "=");
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)length, given + 2);
+    nearest near = {.word = name};
+    for (size_t i = 0; i < p->count; i++) {
+        const arg *a = &p->args[i];
+        if (is_word(a)) continue;
+        if (!strcmp(a->name, name)) return a;
+        nearest_offer(&near, a->name);
+    }
+    fans_fail(CLI_USAGE, "unknown option '--%s'%s", name, nearest_hint(&near));
+    return NULL;
+}
+
+/* Takes argv[i], and the value behind it where it has one; returns how many were taken. */
+static int take_option(const parsing *p, int i, int argc, char **argv)
+{
+    if (argv[i][1] != '-')
+        return fans_fail(CLI_USAGE, "unknown option '%s'; options begin with two dashes", argv[i]);
+    const arg *a = find_option(p, argv[i]);
+    if (!a) return CLI_USAGE;
+    const char *equals = strchr(argv[i], '=');
+    if (a->kind == ARG_KIND_FLAG) {
+        if (equals) return fans_fail(CLI_USAGE, "--%s takes no value", a->name);
+        return put(a, NULL) < 0 ? CLI_USAGE : 1;
+    }
+    if (!equals && i + 1 >= argc)
+        return fans_fail(CLI_USAGE, "--%s needs a value: %s", a->name, a->help);
+    const char *value = equals ? equals + 1 : argv[i + 1];
+    return put(a, value) < 0 ? CLI_USAGE : equals ? 1 : 2;
+}
+
+/* The argument that the next bare word belongs to. */
+static const arg *next_word(const parsing *p)
+{
+    int place = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const arg *a = &p->args[i];
+        if (is_word(a) && (place++ == p->words || a->kind == ARG_KIND_WORDS)) return a;
+    }
+    return NULL;
+}
+
+static int take_word(parsing *p, const char *word)
+{
+    const arg *a = next_word(p);
+    if (!a) return fans_fail(CLI_USAGE, "'%s' is one argument too many", word);
+    p->words++;
+    return put(a, word) < 0 ? CLI_USAGE : 1;
+}
+
+static int check_words(const parsing *p)
+{
+    int place = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (is_word(&p->args[i]) && place++ >= p->words)
+            return fans_fail(CLI_USAGE, "%s is missing: %s", p->args[i].value, p->args[i].help);
+    return 0;
+}
+
+int args_parse(const char *command, const arg *args, size_t count, int argc, char **argv)
+{
+    parsing p = {.command = command, .args = args, .count = count};
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return print_help(&p);
+    bool options = true;
+    for (int i = 0; i < argc;) {
+        int taken = 1;
+        if (options && !strcmp(argv[i], "--"))
+            options = false;
+        else if (options && argv[i][0] == '-' && argv[i][1])
+            taken = take_option(&p, i, argc, argv);
+        else
+            taken = take_word(&p, argv[i]);
+        if (taken < 0) return usage_error(&p);
+        i += taken;
+    }
+    return check_words(&p) < 0 ? usage_error(&p) : 0;
+}

@@ -1,0 +1,73 @@
+/* args.h - what a command takes on its command line, as a table.
+ *
+ *     const char *run, *json = NULL;
+ *     int episodes = 10;
+ *     const arg args[] = {
+ *         ARG_WORD("RUN", &run, "folder of the run"),
+ *         ARG_INT("episodes", &episodes, 1, 1000000, "how many to play"),
+ *         ARG_JSON(&json),
+ *     };
+ *     int rc = args_parse("eval", ARGS(args), argc, argv);
+ *     if (rc) return rc;
+ *
+ * Values are parsed in place: what a variable holds before is its default. The table also gives the
+ * usage line, the help text and the hints for misspelt options. `--name value` and `--name=value`
+ * are the same; `--` ends the options. */
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Several values of one argument, in order; start from {0}. */
+enum { ARG_LIST_MOST = 256 };
+typedef struct arg_list {
+    const char *items[ARG_LIST_MOST];
+    int count;
+} arg_list;
+
+typedef enum {
+    ARG_KIND_WORD,  /* stands by its place; must be there */
+    ARG_KIND_WORDS, /* one or more of them, last in the table */
+    ARG_KIND_TEXT,  /* --name value */
+    ARG_KIND_MANY,  /* --name value, any number of times */
+    ARG_KIND_INT,
+    ARG_KIND_REAL,
+    ARG_KIND_FLAG /* --name */
+} arg_kind;
+
+typedef struct arg {
+    arg_kind kind;
+    const char *name;  /* of an option, without its dashes */
+    const char *value; /* what help texts call the value */
+    void *to;
+    double low, high;
+    const char *help;
+} arg;
+
+/* One row each; a variable of the wrong type is refused by the compiler. */
+#define ARG_TO(type, to) (1 ? (void *)(to) : (void *)(type *){to})
+#define ARG_WORD(value, to, help) \
+    ((arg){ARG_KIND_WORD, NULL, value, ARG_TO(const char *, to), 0, 0, help})
+#define ARG_WORDS(value, to, help) \
+    ((arg){ARG_KIND_WORDS, NULL, value, ARG_TO(arg_list, to), 0, 0, help})
+#define ARG_TEXT(name, value, to, help) \
+    ((arg){ARG_KIND_TEXT, name, value, ARG_TO(const char *, to), 0, 0, help})
+#define ARG_MANY(name, value, to, help) \
+    ((arg){ARG_KIND_MANY, name, value, ARG_TO(arg_list, to), 0, 0, help})
+#define ARG_INT(name, to, low, high, help) \
+    ((arg){ARG_KIND_INT, name, "N", ARG_TO(int, to), low, high, help})
+#define ARG_REAL(name, to, low, high, help) \
+    ((arg){ARG_KIND_REAL, name, "X", ARG_TO(double, to), low, high, help})
+#define ARG_FLAG(name, to, help) ((arg){ARG_KIND_FLAG, name, NULL, ARG_TO(bool, to), 0, 0, help})
+
+/* Every command that prints figures takes this one; see cli_write_json. */
+#define ARG_JSON(to) ARG_TEXT("json", "F", to, "also write the figures to the file F, as JSON")
+
+#define ARGS(args)   (args), sizeof(args) / sizeof *(args)
+
+/* Fills in the variables. 0; or 1 after `--help`, which it has printed; or CLI_USAGE, with a
+ * message that names the command. */
+int args_parse(const char *command, const arg *args, size_t count, int argc, char **argv);
+
+#endif

@@ -1,0 +1,189 @@
+/* cmd_list.c - fans list: the registries, one table each. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/options.h"
+#include "cli/args.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+#include "env/task.h"
+
+/* ---- envs: the built-in environments, their factors and options ---------------------------------
+ */
+
+static int load_env(task **out, const char *name)
+{
+    config *c = NULL;
+    char setting[128];
+    snprintf(setting, sizeof setting, "env.name=%s", name);
+    int rc = config_new(&c);
+    if (rc == 0) rc = config_add_setting(c, setting);
+    if (rc == 0) rc = task_load(out, c);
+    config_free(c);
+    return rc;
+}
+
+static json_t *list_factor(const fans_factor *f, table *out)
+{
+    const char *kind = f->kind == FANS_DYNAMICS ? "dynamics" : "reward";
+    char name[64], line[256];
+    snprintf(name, sizeof name, "  %s", f->name);
+    snprintf(line, sizeof line, "factor of the %s, %g to %g (%g): %s", kind, f->low, f->high,
+             f->initial, f->help);
+    table_row(out, name, "", "", "", line);
+    return json_pack("{ss ss sf sf sf ss}", "name", f->name, "kind", kind, "low", f->low, "high",
+                     f->high, "initial", f->initial, "help", f->help);
+}
+
+static json_t *list_env_option(const fans_env_option *o, table *out)
+{
+    char name[64], line[256];
+    snprintf(name, sizeof name, "  %s", o->name);
+    snprintf(line, sizeof line, "option, %g to %g (%g): %s", o->low, o->high, o->initial, o->help);
+    table_row(out, name, "", "", "", line);
+    return json_pack("{ss sf sf sf ss}", "name", o->name, "low", o->low, "high", o->high, "initial",
+                     o->initial, "help", o->help);
+}
+
+static int list_env(const task *t, table *out, json_t *rows)
+{
+    const fans_env_info *info = &t->info;
+    char obs[16], act[16], horizon[16];
+    snprintf(obs, sizeof obs, "%d", info->obs_dim);
+    snprintf(act, sizeof act, "%d", info->act_dim);
+    snprintf(horizon, sizeof horizon, "%d", info->horizon);
+    table_row(out, t->def->name, obs, act, horizon, t->def->help);
+    json_t *factors = json_array(), *options = json_array();
+    int bad = 0;
+    for (int i = 0; i < info->factor_count; i++)
+        bad |= json_array_append_new(factors, list_factor(&info->factors[i], out));
+    for (int i = 0; i < t->def->option_count; i++)
+        bad |= json_array_append_new(options, list_env_option(&t->def->options[i], out));
+    json_t *row = json_pack("{ss si si si ss so so}", "name", t->def->name, "observations",
+                            info->obs_dim, "actions", info->act_dim, "horizon", info->horizon,
+                            "help", t->def->help, "factors", factors, "options", options);
+    bad |= json_array_append_new(rows, row);
+    return bad ? fans_fail(FANS_ENOMEM, "out of memory") : 0;
+}
+
+static int list_envs(table *out, json_t *rows)
+{
+    const fans_env_def *def;
+    table_row(out, "environment", "observations", "actions", "horizon", "what it is");
+    for (int i = 0; (def = env_builtin(i)); i++) {
+        task *t = NULL;
+        int rc = load_env(&t, def->name);
+        if (rc == 0) rc = list_env(t, out, rows);
+        task_free(t);
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
+
+/* ---- ops: the operators of the numeric core ---------------------------------------------------
+ */
+
+static const char *const ops[] = {
+#if __has_include("nn/ops/list.h")
+#    define X(name, ...) #    name,
+#    include "nn/ops/list.h"
+#    undef X
+#endif
+    NULL};
+
+static int list_ops(table *out, json_t *rows)
+{
+    for (int i = 0; ops[i]; i++) {
+        table_row(out, ops[i]);
+        if (json_array_append_new(rows, json_pack("{ss}", "name", ops[i])))
+            return fans_fail(FANS_ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+/* ---- options: every key of a config file ------------------------------------------------------
+ */
+
+typedef const option_group *option_group_fn(void);
+static option_group_fn *const option_groups[] = {
+#define X(function) function,
+#include "cli/option_groups.h"
+#undef X
+    NULL};
+
+static int list_option(const option_group *g, const option *o, table *out, json_t *rows)
+{
+    text initial = {0}, range = {0};
+    option_print_initial(o, &initial);
+    option_print_range(o, &range);
+    int rc = text_done(&initial) < 0 || text_done(&range) < 0 ? FANS_ENOMEM : 0;
+    if (rc == 0) {
+        char path[128];
+        snprintf(path, sizeof path, "%s.%s", g->section, o->name);
+        table_row(out, path, initial.s, range.s, o->help);
+        json_t *row = json_pack("{ss ss ss ss ss}", "section", g->section, "key", o->name,
+                                "default", initial.s, "range", range.s, "help", o->help);
+        if (json_array_append_new(rows, row)) rc = fans_fail(FANS_ENOMEM, "out of memory");
+    }
+    text_free(&initial);
+    text_free(&range);
+    return rc;
+}
+
+static int list_options(table *out, json_t *rows)
+{
+    table_row(out, "section.key", "default", "range", "meaning");
+    for (int i = 0; option_groups[i]; i++) {
+        const option_group *g = option_groups[i]();
+        for (size_t k = 0; k < g->count; k++)
+            if (list_option(g, &g->options[k], out, rows) < 0) return FANS_ENOMEM;
+    }
+    return 0;
+}
+
+/* ---- the command ------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    int (*fill)(table *out, json_t *rows); /* adds rows to both */
+} lists[] = {{"envs", list_envs}, {"ops", list_ops}, {"options", list_options}};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+static int find(const char *what)
+{
+    nearest near = {.word = what};
+    for (int i = 0; i < LISTS; i++) {
+        if (!strcmp(what, lists[i].name)) return i;
+        nearest_offer(&near, lists[i].name);
+    }
+    const char *hint = nearest_hint(&near);
+    return fans_fail(CLI_USAGE, "list: there is no list '%s'%s", what,
+                     *hint ? hint : "; there are envs, ops and options");
+}
+
+int cmd_list(int argc, char **argv)
+{
+    const char *what, *json = NULL;
+    const arg args[] = {
+        ARG_WORD("LIST", &what,
+                 "envs (environments), ops (of the numeric core) or options (of a config file)"),
+        ARG_JSON(&json),
+    };
+    int rc = args_parse("list", ARGS(args), argc, argv);
+    if (rc) return rc;
+    int which = find(what);
+    if (which < 0) return which;
+
+    table out = {0};
+    json_t *rows = json_array();
+    rc = lists[which].fill(&out, rows);
+    if (rc == 0)
+        rc = cli_write_json(json, rows);
+    else
+        json_decref(rows);
+    if (rc == 0) rc = table_print(&out);
+    table_free(&out);
+    return rc;
+}

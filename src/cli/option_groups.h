@@ -1,0 +1,4 @@
+/* option_groups.h - every section that a config file may hold: X(function that returns the group),
+ * one line a module; include its header in cmd_list.c. */
+X(env_option_group)
+X(change_option_group)

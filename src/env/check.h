@@ -1,0 +1,21 @@
+/* check.h - tests an environment against the contract of fans/env.h, as `fans check` does.
+ *
+ * It finds what a wrong environment does to a learner without any error: randomness that does not
+ * come from the stream it is handed, state that a save forgets, a factor that changes nothing, or
+ * that leaves a trace when it is set back. Allocations while stepping are seen where they
+ * go through base/mem; of others, only what is never given back. */
+#ifndef ENV_CHECK_H
+#define ENV_CHECK_H
+
+#include <stdbool.h>
+
+/* Called once per check. `detail` says what was seen, or what is wrong. */
+typedef void env_check_report(void *user, const char *check, bool passed, const char *detail);
+
+/* Checks the environment `name` (or the library at that path) with its [env] options changed by
+ * `settings`, written section.key=value. Returns the number of failed checks, or an error where
+ * there is nothing to check. */
+int env_check(const char *name, const char *const *settings, int count, env_check_report *report,
+              void *user);
+
+#endif

@@ -1,0 +1,303 @@
+/* world.c - steps one environment through its changing lifetime.
+ *
+ * Order of things, at the end of a step: the outcome is written; the clocks move on; the schedule
+ * sets the factors of the coming step; only then, where the episode ended, is the environment
+ * reset, so that a reset already sees the new episode's factors. */
+#include "env/world.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/rng.h"
+
+/* Saved as it is: no pointers, no padding. */
+typedef struct clocks {
+    sched_life life;
+    sched_time time;
+    int64_t segment, change;
+    rng resets,
+        steps; /* two streams: how an episode begins does not depend on the last one's length
+                */
+} clocks;
+
+struct world {
+    const task *task;
+    const fans_env_def *def;
+    const fans_env_info *info;
+    void *env;
+    clocks now;
+    sched_state *states; /* [rules] */
+    double *values;      /* [rules] */
+    double *factors;     /* [factor_count] */
+    float *obs;          /* [obs_dim], as last written to the caller */
+    bool started;
+    arena *arena;
+};
+
+static size_t pixel_bytes(const fans_env_info *info)
+{
+    return (size_t)info->views * (size_t)info->height * (size_t)info->width * 3;
+}
+
+int world_buffers_declare(world_buffers *b, arena *a, const task *t, int n, bool pixels)
+{
+    int rc = 0;
+    size_t count = (size_t)n, obs = count * (size_t)t->info.obs_dim * sizeof(float);
+    size_t image = count * pixel_bytes(&t->info);
+    *b = (world_buffers){0};
+    TRY(arena_declare(a, &b->obs, obs));
+    TRY(arena_declare(a, &b->final_obs, obs));
+    TRY(arena_declare(a, &b->factors, count * (size_t)t->info.factor_count * sizeof(double)));
+    TRY(arena_declare(a, &b->segment, count * sizeof *b->segment));
+    TRY(arena_declare(a, &b->change, count));
+    TRY(arena_declare(a, &b->reward, count * sizeof(float)));
+    TRY(arena_declare(a, &b->success, count * sizeof(float)));
+    TRY(arena_declare(a, &b->terminated, count));
+    TRY(arena_declare(a, &b->truncated, count));
+    if (!pixels || image == 0) return 0;
+    TRY(arena_declare(a, &b->pixels, image));
+    TRY(arena_declare(a, &b->final_pixels, image));
+out:
+    return rc;
+}
+
+int world_new(world **out, const task *t, uint64_t seed, uint32_t index)
+{
+    int rc = 0;
+    world *w = mem_alloc(sizeof *w);
+    if (!w) return FANS_ENOMEM;
+    size_t rules = (size_t)schedule_rules(t->change);
+    w->task = t;
+    w->def = t->def;
+    w->info = &t->info;
+    w->now.life = (sched_life){seed, index};
+    TRY(arena_new(&w->arena));
+    TRY(arena_declare(w->arena, &w->states, rules * sizeof *w->states));
+    TRY(arena_declare(w->arena, &w->values, rules * sizeof *w->values));
+    TRY(arena_declare(w->arena, &w->factors, (size_t)t->info.factor_count * sizeof(double)));
+    TRY(arena_declare(w->arena, &w->obs, (size_t)t->info.obs_dim * sizeof(float)));
+    TRY(arena_commit(w->arena));
+    TRY(task_open(t, &w->env));
+    *out = w;
+out:
+    if (rc < 0) world_free(w);
+    return rc;
+}
+
+void world_free(world *w)
+{
+    if (!w) return;
+    if (w->env) w->def->close(w->env);
+    arena_free(w->arena);
+    mem_free(w);
+}
+
+/* Puts the environment and the place in its life in front of the message. */
+static int fail_here(const world *w, int code)
+{
+    return fans_fail_within(code, "%s, episode %lld, step %lld", w->def->name,
+                            (long long)w->now.time.episode, (long long)w->now.time.tau);
+}
+
+static int check_finite(const char *what, const float *x, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (!isfinite(x[k])) return fans_fail(FANS_ENUMERIC, "%s %d is %g", what, k, (double)x[k]);
+    return 0;
+}
+
+/* ---- the `now` group ------------------------------------------------------------------------- */
+
+static void show_now(const world *w, const world_buffers *b, int i)
+{
+    size_t obs = (size_t)w->info->obs_dim, factors = (size_t)w->info->factor_count;
+    memcpy(b->obs + (size_t)i * obs, w->obs, obs * sizeof(float));
+    if (factors) memcpy(b->factors + (size_t)i * factors, w->factors, factors * sizeof(double));
+    b->segment[i] = w->now.segment;
+    b->change[i] = (uint8_t)w->now.change;
+}
+
+static int draw(world *w, uint8_t *pixels, int i)
+{
+    if (!pixels) return 0;
+    return w->def->draw(w->env, pixels + (size_t)i * pixel_bytes(w->info));
+}
+
+static int set_factor(world *w, int factor, double value)
+{
+    w->factors[factor] = value;
+    int rc = w->def->set_factor(w->env, factor, value);
+    return rc < 0 ? fans_fail_within(rc, "%s = %g", w->info->factors[factor].name, value) : 0;
+}
+
+/* Brings the factors to what the schedule says for the present time. */
+static int move_factors(world *w)
+{
+    bool start = w->now.time.t == 0;
+    w->now.change =
+        schedule_advance(w->task->change, w->now.life, &w->now.time, w->states, w->values);
+    w->now.segment += w->now.change;
+    for (int k = 0; k < schedule_rules(w->task->change); k++) {
+        int factor = schedule_factor(w->task->change, k), rc;
+        if (!start && w->values[k] == w->factors[factor]) continue;
+        if ((rc = set_factor(w, factor, w->values[k])) < 0) return rc;
+    }
+    return 0;
+}
+
+static int reset(world *w)
+{
+    int rc = w->def->reset(w->env, &w->now.resets, w->obs);
+    return rc < 0 ? rc : check_finite("observation", w->obs, w->info->obs_dim);
+}
+
+int world_start(world *w, const world_buffers *b, int i)
+{
+    int rc = 0;
+    w->started = false;
+    const sched_life life = w->now.life;
+    w->now = (clocks){.life = life,
+                      .resets = rng_stream(life.seed, "reset", (uint32_t)life.index),
+                      .steps = rng_stream(life.seed, "step", (uint32_t)life.index)};
+    for (int k = 0; k < w->info->factor_count; k++)
+        TRY(set_factor(w, k, w->info->factors[k].initial));
+    TRY(move_factors(w));
+    TRY(reset(w));
+    TRY(draw(w, b->pixels, i));
+    show_now(w, b, i);
+    w->started = true;
+out:
+    return rc < 0 ? fail_here(w, rc) : 0;
+}
+
+/* ---- stepping -------------------------------------------------------------------------------- */
+
+static int act(world *w, const world_buffers *b, int i, fans_env_result *result)
+{
+    const float *action = b->action + (size_t)i * (size_t)w->info->act_dim;
+    int rc = check_finite("action", action, w->info->act_dim);
+    if (rc == 0) rc = w->def->step(w->env, &w->now.steps, action, w->obs, result);
+    if (rc == 0) rc = check_finite("observation", w->obs, w->info->obs_dim);
+    if (rc == 0 && !isfinite(result->reward))
+        rc = fans_fail(FANS_ENUMERIC, "the reward is %g", result->reward);
+    return rc;
+}
+
+static bool show_outcome(const world *w, const world_buffers *b, int i, const fans_env_result *r)
+{
+    size_t obs = (size_t)w->info->obs_dim;
+    memcpy(b->final_obs + (size_t)i * obs, w->obs, obs * sizeof(float));
+    b->reward[i] = (float)r->reward;
+    b->success[i] = (float)r->success;
+    b->terminated[i] = r->terminated;
+    b->truncated[i] = !r->terminated && w->now.time.tau + 1 >= w->info->horizon;
+    return b->terminated[i] || b->truncated[i];
+}
+
+static void move_clocks(sched_time *time, bool ended)
+{
+    time->t++;
+    time->tau = ended ? 0 : time->tau + 1;
+    time->episode += ended;
+}
+
+/* The next picture is the final one, unless a new episode has begun. */
+static int show_pixels(world *w, const world_buffers *b, int i, bool ended)
+{
+    size_t n = pixel_bytes(w->info);
+    if (!b->pixels) return 0;
+    if (ended || !b->final_pixels) return draw(w, b->pixels, i);
+    memcpy(b->pixels + (size_t)i * n, b->final_pixels + (size_t)i * n, n);
+    return 0;
+}
+
+int world_step(world *w, const world_buffers *b, int i)
+{
+    int rc = 0;
+    assert(w->started && "world_start first");
+    fans_env_result result = {.success = NAN};
+    w->started = false;
+    TRY(act(w, b, i, &result));
+    TRY(draw(w, b->final_pixels, i));
+    bool ended = show_outcome(w, b, i, &result);
+    move_clocks(&w->now.time, ended);
+    TRY(move_factors(w));
+    if (ended) TRY(reset(w));
+    TRY(show_pixels(w, b, i, ended));
+    show_now(w, b, i);
+    w->started = true;
+out:
+    return rc < 0 ? fail_here(w, rc) : 0;
+}
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+/* One list of parts serves both directions. */
+typedef void copy_fn(void *part, void *bytes, size_t n);
+
+static void copy_out(void *part, void *bytes, size_t n)
+{
+    memcpy(bytes, part, n);
+}
+
+static void copy_in(void *part, void *bytes, size_t n)
+{
+    memcpy(part, bytes, n);
+}
+
+static size_t own_bytes(const world *w)
+{
+    return sizeof w->now + (size_t)schedule_rules(w->task->change) * sizeof *w->states +
+           (size_t)w->info->factor_count * sizeof *w->factors +
+           (size_t)w->info->obs_dim * sizeof *w->obs;
+}
+
+static void each_part(world *w, char *bytes, copy_fn *copy)
+{
+    struct {
+        void *part;
+        size_t n;
+    } parts[] = {
+        {&w->now, sizeof w->now},
+        {w->states, (size_t)schedule_rules(w->task->change) * sizeof *w->states},
+        {w->factors, (size_t)w->info->factor_count * sizeof *w->factors},
+        {w->obs, (size_t)w->info->obs_dim * sizeof *w->obs},
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        copy(parts[k].part, bytes, parts[k].n);
+        bytes += parts[k].n;
+    }
+}
+
+size_t world_state_bytes(const world *w)
+{
+    return own_bytes(w) + w->def->state_bytes(w->env);
+}
+
+void world_save(const world *w, void *bytes)
+{
+    each_part((world *)w, bytes, copy_out);
+    w->def->save(w->env, (char *)bytes + own_bytes(w));
+}
+
+int world_restore(world *w, const void *bytes, const world_buffers *b, int i)
+{
+    each_part(w, (char *)bytes, copy_in);
+    w->def->restore(w->env, (const char *)bytes + own_bytes(w));
+    show_now(w, b, i);
+    w->started = true;
+    return draw(w, b->pixels, i);
+}
+
+sched_time world_time(const world *w)
+{
+    return w->now.time;
+}
+
+int world_picture(world *w, int width, int height, uint8_t *rgb)
+{
+    if (!w->def->picture) return fans_fail(FANS_ENOSUP, "%s: draws no picture", w->def->name);
+    return w->def->picture(w->env, width, height, rgb);
+}

@@ -1,0 +1,25 @@
+/* worlds.h - many worlds stepped together over a thread pool, each with an environment of its own.
+ *
+ * World i is the lifetime (seed, i), whatever the number of threads; nothing is shared between
+ * worlds but the task, which is constant. */
+#ifndef ENV_WORLDS_H
+#define ENV_WORLDS_H
+
+#include "base/pool.h"
+#include "env/world.h"
+
+typedef struct worlds worlds;
+
+/* `p` may be NULL: the caller's thread does it all. Task and pool must outlive the worlds. */
+int worlds_new(worlds **out, const task *t, pool *p, int n, uint64_t seed);
+void worlds_free(worlds *ws);
+
+/* All n worlds; buffers as in world.h. The first world (by index) that fails names the error. */
+int worlds_start(worlds *ws, const world_buffers *b);
+int worlds_step(worlds *ws, const world_buffers *b);
+
+/* One world of them, for saving and pictures. */
+world *worlds_at(worlds *ws, int i);
+int worlds_count(const worlds *ws);
+
+#endif

@@ -1,0 +1,30 @@
+/* faulty_env.h - the faults that faulty_env.c can have. */
+#ifndef PLUGINS_FAULTY_ENV_H
+#define PLUGINS_FAULTY_ENV_H
+
+enum {
+    FAULT_NONE,
+    FAULT_NAN_OBS,
+    FAULT_INF_REWARD,
+    FAULT_ERROR,
+    FAULT_HIDDEN_NOISE,
+    FAULT_NO_SEED,
+    FAULT_FORGETS,
+    FAULT_LEAK,
+    FAULT_DEAD_DYNAMICS,
+    FAULT_DEAD_REWARD,
+    FAULT_LEAKING_REWARD,
+    FAULT_TRACE,
+    FAULT_ANY_VALUE,
+    FAULT_OVERRUN,
+    FAULT_UNWRITTEN,
+    FAULT_NO_CLIP,
+    FAULT_MASK,
+    FAULT_BAD_INFO,
+    FAULT_OPEN,
+    FAULT_CAMERA,
+    FAULT_CAMERA_MOVES,
+    FAULTS
+};
+
+#endif

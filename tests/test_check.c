@@ -1,0 +1,104 @@
+/* test_check.c - the checker passes good environments and catches every fault that one can have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "env/check.h"
+#include "plugins/faulty_env.h"
+
+typedef struct outcome {
+    int passed, failed;
+    char first[64], detail[256]; /* of the first failure */
+} outcome;
+
+static void note(void *user, const char *check, bool passed, const char *detail)
+{
+    outcome *o = user;
+    assert_true(strlen(check) > 0 && strlen(detail) > 0);
+    if (!passed && o->failed == 0) {
+        snprintf(o->first, sizeof o->first, "%s", check);
+        snprintf(o->detail, sizeof o->detail, "%s", detail);
+    }
+    *(passed ? &o->passed : &o->failed) += 1;
+}
+
+static void good_environments_pass(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pendulum", "fnmdp", PLUGIN_DIR "/custom_env.so",
+                                        PLUGIN_DIR "/faulty_env.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        outcome o = {0};
+        int rc = env_check(names[i], NULL, 0, note, &o);
+        if (rc != 0) fail_msg("%s: %s: %s", names[i], o.first, rc < 0 ? fans_error() : o.detail);
+        assert_true(o.passed >= 11);
+    }
+}
+
+static void every_fault_is_caught(void **state)
+{
+    (void)state;
+    static const struct {
+        int fault;
+        const char *check, *detail;
+    } faults[] = {
+        {FAULT_NAN_OBS, "finite", "faulty, episode 0, step 30: observation 1 is"},
+        {FAULT_INF_REWARD, "finite", "faulty, episode 0, step 30: the reward is inf"},
+        {FAULT_ERROR, "finite", "faulty, episode 0, step 30: the spring broke"},
+        {FAULT_HIDDEN_NOISE, "same seed", "two worlds with one seed differ at step 0"},
+        {FAULT_NO_SEED, "other seed", "seeds 1 and 2 give the same life"},
+        {FAULT_FORGETS, "save and restore", "the restored world differs at step 0"},
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have their own heap */
+        {FAULT_LEAK, "allocation", "memory grows by"},
+#endif
+        {FAULT_DEAD_DYNAMICS, "factor push", "of the dynamics, but no observation changes in 35"},
+        {FAULT_DEAD_REWARD, "factor bonus", "of the reward, but no reward changes in 35 steps"},
+        {FAULT_LEAKING_REWARD, "factor bonus", "of the reward, but observations change too"},
+        {FAULT_TRACE, "factor push", "set to -1 and back to 0 leaves a trace"},
+        {FAULT_ANY_VALUE, "factor push", "accepts -3, outside its range"},
+        {FAULT_OVERRUN, "buffers", "reset writes 1 values behind the last"},
+        {FAULT_UNWRITTEN, "buffers", "reset leaves observation 1 unwritten"},
+        {FAULT_NO_CLIP, "clipping", "an action beyond 1 is not the same as 1"},
+        {FAULT_MASK, "graph", "a mask holds a 7"},
+        {FAULT_CAMERA, "cameras", "two pictures of one state differ"},
+        {FAULT_CAMERA_MOVES, "cameras", "drawing changes the state"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char setting[64];
+        const char *settings[] = {setting};
+        outcome o = {0};
+        snprintf(setting, sizeof setting, "env.fault=%d", faults[i].fault);
+        int rc = env_check(PLUGIN_DIR "/faulty_env.so", settings, 1, note, &o);
+        if (rc < 1) fail_msg("fault %d went unseen", faults[i].fault);
+        assert_int_equal(rc, o.failed);
+        assert_string_equal(o.first, faults[i].check);
+        if (!strstr(o.detail, faults[i].detail)) assert_string_equal(o.detail, faults[i].detail);
+    }
+}
+
+static void what_cannot_be_checked_is_an_error(void **state)
+{
+    (void)state;
+    const char *settings[] = {"env.fualt=1"};
+    outcome o = {0};
+    assert_true(env_check("pendulu", NULL, 0, note, &o) < 0);
+    assert_non_null(strstr(fans_error(), "did you mean 'pendulum'?"));
+    assert_true(env_check(PLUGIN_DIR "/faulty_env.so", settings, 1, note, &o) < 0);
+    assert_non_null(strstr(fans_error(), "did you mean 'fault'?"));
+    assert_int_equal(o.passed + o.failed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_environments_pass),
+        cmocka_unit_test(every_fault_is_caught),
+        cmocka_unit_test(what_cannot_be_checked_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# test_cli.sh FANS BUILD - the tool: what it prints, and one clear line for every misuse.
+set -u
+fans=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+bad=0
+
+complain() {
+    echo "FAILED: $*"
+    bad=1
+}
+
+# refuses STATUS TEXT ARGUMENTS... : that exit status, one line on stderr with TEXT, empty stdout
+refuses() {
+    local status=$1 text=$2 got
+    shift 2
+    "$fans" "$@" >"$folder/out" 2>"$folder/err"
+    got=$?
+    [ $got = "$status" ] || complain "fans $*: exit status $got, not $status"
+    [ ! -s "$folder/out" ] || complain "fans $*: prints to stdout: $(head -1 "$folder/out")"
+    [ "$(wc -l <"$folder/err")" = 1 ] || complain "fans $*: not one line: $(cat "$folder/err")"
+    grep -qF -- "fans: $text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
+}
+
+# accepts TEXT ARGUMENTS... : exit status 0, TEXT on stdout, empty stderr
+accepts() {
+    local text=$1
+    shift
+    "$fans" "$@" >"$folder/out" 2>"$folder/err" || complain "fans $*: exit status $?"
+    [ -z "$text" ] || grep -qF -- "$text" "$folder/out" || complain "fans $*: does not print $text"
+    [ ! -s "$folder/err" ] || complain "fans $*: prints to stderr: $(cat "$folder/err")"
+}
+
+accepts "usage: fans COMMAND" --help
+accepts "usage: fans COMMAND" -h
+accepts "fans 0." --version
+for command in doctor list; do
+    accepts "  $command" --help
+    accepts "usage: fans $command" $command --help
+    refuses 2 "$command: unknown option '--jsno'; did you mean 'json'?" $command --jsno x
+    refuses 2 "$command: --json needs a value" $command --json
+    refuses 2 "$command: unknown option '-j'" $command -j
+done
+refuses 2 "no command given"
+refuses 2 "unknown command 'docter'; did you mean 'doctor'?" docter
+refuses 2 "unknown command 'xyzzy'; \`fans --help\` lists them" xyzzy
+refuses 2 "unknown command '--frobnicate'" --frobnicate
+refuses 2 "unknown command ''" ""
+
+accepts "section.key" list options
+accepts "" list ops
+refuses 2 "list: LIST is missing: envs" list
+refuses 2 "list: there is no list 'opps'; did you mean 'ops'?" list opps
+refuses 2 "list: there is no list 'zebras'; there are envs, ops and options" list zebras
+refuses 2 "list: 'more' is one argument too many" list ops more
+refuses 1 "/no/such/folder/f: cannot write: No such file or directory" list options --json /no/such/folder/f
+refuses 1 "$folder: cannot write: Is a directory" list options --json "$folder"
+refuses 1 "/dev/full: cannot write: No space left on device" list options --json /dev/full
+
+accepts "oneDNN" doctor --json "$folder/doctor.json"
+grep -q '"found"' "$folder/doctor.json" || complain "doctor --json wrote no findings"
+refuses 2 "doctor: 'x' is one argument too many" doctor x
+refuses 1 "/no/such/f: cannot write" doctor --json /no/such/f
+accepts '"key": "horizon"' list options --json /dev/stdout
+[ -L /dev/stdout ] || complain "/dev/stdout was replaced"
+
+# a machine without anything optional: advice, and no failure
+env PATH=/nowhere "$fans" doctor >"$folder/out" || complain "doctor fails where ffmpeg is missing"
+grep -qF "to have it: apt install ffmpeg; without it:" "$folder/out" || complain "doctor gives no advice"
+
+# an output that cannot be written is an error
+"$fans" --help >/dev/full 2>"$folder/err" && complain "a full disk goes unnoticed"
+grep -q "^fans: cannot write to the standard output$" "$folder/err" || complain "a full disk is not named"
+
+exit $bad
