@@ -41,9 +41,13 @@ nn_var nn_param(nn_group *group, const char *name, int N, int rows, int columns,
     if (!g || g->rc < 0) return NN_NONE;
     char full[48];
     snprintf(full, sizeof full, "%s.%s", group->name, name);
-    for (size_t i = 0; i < group->count; i++)
-        if (!strcmp(g->nodes[group->params[i]].name, full))
-            return graph_refuse(g, "the parameter '%s' is there twice", full);
+    for (size_t i = 0; i < group->count; i++) { /* asked for again: shared */
+        const nn_node *old = &g->nodes[group->params[i]];
+        if (strcmp(old->name, full)) continue;
+        if (nn_same(old->shape, (nn_shape){N, rows, columns})) return (nn_var){g, group->params[i]};
+        return graph_refuse(g, "the parameter '%s' is there already, as (%d, %d, %d)", full,
+                            old->shape.T, old->shape.B, old->shape.D);
+    }
     nn_node *n = graph_push(g, full, (nn_shape){N, rows, columns});
     if (!n) return NN_NONE;
     if (mem_grow(&group->params, &group->capacity, group->count + 1, sizeof *group->params) < 0) {

@@ -122,6 +122,8 @@ typedef enum {
     NN_INIT_NORMAL    /* normal with standard deviation init_scale */
 } nn_init;
 
+/* The parameter of that name; asked for a second time, the same one, so that a network may be
+ * recorded on several inputs. */
 nn_var nn_param(nn_group *group, const char *name, int N, int rows, int columns, nn_init init,
                 double init_scale);
 
