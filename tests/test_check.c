@@ -65,6 +65,8 @@ static void every_fault_is_caught(void **state)
         {FAULT_UNWRITTEN, "buffers", "reset leaves observation 1 unwritten"},
         {FAULT_NO_CLIP, "clipping", "an action beyond 1 is not the same as 1"},
         {FAULT_MASK, "graph", "a mask holds a 7"},
+        {FAULT_CAMERA, "cameras", "two pictures of one state differ"},
+        {FAULT_CAMERA_MOVES, "cameras", "drawing changes the state"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char setting[64];

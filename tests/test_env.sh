@@ -42,7 +42,7 @@ for env in $environments "$plugins/custom_env.so"; do
 done
 
 # a fault is named, with exit status 1 and the whole table
-refuses 1 "$plugins/faulty_env.so: 1 of 12 checks failed" check "$plugins/faulty_env.so" --set env.fault=9
+refuses 1 "$plugins/faulty_env.so: 1 of 13 checks failed" check "$plugins/faulty_env.so" --set env.fault=9
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
 refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
 refuses 1 "$plugins/wrong_abi.so: built for environment ABI" check "$plugins/wrong_abi.so"
@@ -56,7 +56,9 @@ done
 
 # CSV: a header, one row per step, the same bytes from the same seed, others from another
 play() { "$fans" rollout "$configs/fnmdp_random.ini" --episodes 3 --csv "$1" --seed "$2" >/dev/null; }
-play "$folder/a.csv" 1 && play "$folder/b.csv" 1 && play "$folder/c.csv" 2 || complain "rollout fails"
+for life in a:1 b:1 c:2; do
+    play "$folder/${life%:*}.csv" "${life#*:}" || complain "rollout fails"
+done
 [ "$(wc -l <"$folder/a.csv")" = 151 ] || complain "not one row per step"
 [ "$(awk -F, '{ print NF }' "$folder/a.csv" | sort -u)" = 26 ] || complain "rows differ in length"
 cmp -s "$folder/a.csv" "$folder/b.csv" || complain "one seed, two lives"

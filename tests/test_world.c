@@ -97,6 +97,25 @@ static void termination_is_not_truncation(void **state)
     env_life_end(&l);
 }
 
+/* What the cameras saw belongs to the same moments as the observations. */
+static void pixels_follow_the_observations(void **state)
+{
+    (void)state;
+    env_life l;
+    begin(&l, "[env]\nname = " PLUGIN_DIR "/faulty_env.so\nhorizon = 10\n", NULL, 3, 1);
+    for (int t = 0; t < 100; t++) {
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 12; k++) {
+                assert_true(fabs(l.b.pixels[12 * i + k] - (128 + 100 * (double)l.b.obs[2 * i])) <=
+                            1);
+                double last = 128 + 100 * (double)l.b.final_obs[2 * i];
+                assert_true(t == 0 || fabs(l.b.final_pixels[12 * i + k] - last) <= 1);
+            }
+        step(&l);
+    }
+    env_life_end(&l);
+}
+
 /* ---- saving, threads, memory
  * --------------------------------------------------------------------- */
 
@@ -320,6 +339,7 @@ int main(void)
         cmocka_unit_test(factors_are_those_of_the_step),
         cmocka_unit_test(episodes_follow_in_the_same_step),
         cmocka_unit_test(termination_is_not_truncation),
+        cmocka_unit_test(pixels_follow_the_observations),
         cmocka_unit_test(a_restored_world_goes_on_exactly),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(stepping_allocates_nothing),

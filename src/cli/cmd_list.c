@@ -72,25 +72,21 @@ static int list_envs(table *out, json_t *rows)
     const fans_env_def *def;
     table_row(out, "environment", "observations", "actions", "horizon", "what it is");
     for (int i = 0; (def = env_builtin(i)); i++) {
-        task *t;
+        task *t = NULL;
         int rc = load_env(&t, def->name);
-        if (rc < 0) return rc;
-        rc = list_env(t, out, rows);
+        if (rc == 0) rc = list_env(t, out, rows);
         task_free(t);
         if (rc < 0) return rc;
     }
     return 0;
 }
 
-/* ---- ops: the operators of the numeric core ---------------------------------------------------
- */
+/* ---- ops: the operators of the numeric core -------------------------------------------------- */
 
 static const char *const ops[] = {
-#if __has_include("nn/ops/list.h")
-#    define X(name, ...) #    name,
-#    include "nn/ops/list.h"
-#    undef X
-#endif
+#define X(name) #name,
+#include "nn/ops/list.h"
+#undef X
     NULL};
 
 static int list_ops(table *out, json_t *rows)
@@ -103,8 +99,7 @@ static int list_ops(table *out, json_t *rows)
     return 0;
 }
 
-/* ---- options: every key of a config file ------------------------------------------------------
- */
+/* ---- options: every key of a config file ----------------------------------------------------- */
 
 typedef const option_group *option_group_fn(void);
 static option_group_fn *const option_groups[] = {
@@ -143,8 +138,7 @@ static int list_options(table *out, json_t *rows)
     return 0;
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

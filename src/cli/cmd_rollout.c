@@ -33,8 +33,7 @@ typedef struct rollout {
     double seconds;
 } rollout;
 
-/* ---- preparation -------------------------------------------------------------------------------
- */
+/* ---- preparation ----------------------------------------------------------------------------- */
 
 static int load(rollout *r)
 {
@@ -77,8 +76,7 @@ out:
     return rc;
 }
 
-/* ---- one row of CSV per step -------------------------------------------------------------------
- */
+/* ---- one row of CSV per step ----------------------------------------------------------------- */
 
 static void csv_header(const rollout *r)
 {
@@ -128,8 +126,7 @@ static int csv_close(rollout *r)
     return bad ? fans_fail(FANS_EIO, "%s: cannot write", r->csv) : 0;
 }
 
-/* ---- film --------------------------------------------------------------------------------------
- */
+/* ---- film ------------------------------------------------------------------------------------ */
 
 #if __has_include("env/video.h")
 static int film_open(rollout *r, video **film)
@@ -170,8 +167,7 @@ static int film_close(video *film)
 }
 #endif
 
-/* ---- playing -----------------------------------------------------------------------------------
- */
+/* ---- playing --------------------------------------------------------------------------------- */
 
 static void choose(rollout *r)
 {
@@ -219,8 +215,7 @@ static int play(rollout *r)
     return rc == 0 ? csv_close(r) : rc;
 }
 
-/* ---- what came out -----------------------------------------------------------------------------
- */
+/* ---- what came out --------------------------------------------------------------------------- */
 
 typedef struct summary {
     double mean, sd, least, most, success;

@@ -15,11 +15,11 @@ static const fans_env_def *const builtin[] = {
 #define X(name) &env_##name,
 #include "env/list.h"
 #undef X
-};
+    NULL};
 
 const fans_env_def *env_builtin(int i)
 {
-    return i >= 0 && (size_t)i < sizeof builtin / sizeof *builtin ? builtin[i] : NULL;
+    return builtin[i];
 }
 
 /* The first required part that a definition lacks; NULL when it is complete. */

@@ -15,7 +15,7 @@ typedef struct env_source {
 int env_load(env_source *out, const char *name);
 void env_unload(env_source *source);
 
-/* The i-th built-in environment; NULL past the last. */
+/* The i-th built-in environment; NULL behind the last, where the list ends. */
 const fans_env_def *env_builtin(int i);
 
 #endif

@@ -111,22 +111,26 @@ void task_dump(const task *t, text *out)
 
 /* ---- the true graph -------------------------------------------------------------------------- */
 
-static void lay_out(task_graph *g, uint8_t *memory)
+/* Puts the masks behind each other from `memory` on, and returns how many bytes they take. */
+static size_t lay_out(task_graph *g, uint8_t *memory)
 {
+    size_t d = (size_t)g->d, m = (size_t)g->m, p = (size_t)g->p, q = (size_t)g->q, total = 0;
     uint8_t **slots[] = {&g->C_ss, &g->C_as, &g->C_ts, &g->c_sr, &g->c_ar, &g->C_tt_s, &g->C_tt_r};
-    int sizes[] = {g->d * g->d, g->d * g->m, g->d * g->p, g->d, g->m, g->p * g->p, g->q * g->q};
+    const size_t sizes[] = {d * d, d * m, d * p, d, m, p * p, q * q};
     g->memory = memory;
     for (int i = 0; i < 7; i++) {
-        *slots[i] = memory;
-        memory += sizes[i];
+        if (memory) *slots[i] = memory + total;
+        total += sizes[i];
     }
+    return total;
 }
 
 /* Factors are counted within their kind: the k-th dynamics factor is row k of C_tt_s. */
 static void set_factor_memory(const task *t, task_graph *g)
 {
-    memset(g->C_tt_s, 0, (size_t)(g->p * g->p));
-    memset(g->C_tt_r, 0, (size_t)(g->q * g->q));
+    size_t p = (size_t)g->p, q = (size_t)g->q;
+    memset(g->C_tt_s, 0, p * p);
+    memset(g->C_tt_r, 0, q * q);
     int s = 0, r = 0;
     for (int i = 0; i < t->info.factor_count; i++) {
         bool memory = true;
@@ -149,8 +153,7 @@ int task_truth(const task *t, task_graph *out)
     task_graph g = {.d = t->info.obs_dim, .m = t->info.act_dim};
     for (int i = 0; i < t->info.factor_count; i++)
         *(t->info.factors[i].kind == FANS_DYNAMICS ? &g.p : &g.q) += 1;
-    size_t bytes = (size_t)(g.d * (g.d + g.m + g.p + 1) + g.m + g.p * g.p + g.q * g.q);
-    uint8_t *memory = mem_alloc(bytes);
+    uint8_t *memory = mem_alloc(lay_out(&g, NULL));
     if (!memory) return FANS_ENOMEM;
     lay_out(&g, memory);
     int rc = t->def->truth(t->sample, g.C_ss, g.C_as, g.C_ts, g.c_sr, g.c_ar, g.C_tt_s, g.C_tt_r);

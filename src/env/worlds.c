@@ -37,7 +37,7 @@ int worlds_new(worlds **out, const task *t, pool *p, int n, uint64_t seed)
     if (!ws) return FANS_ENOMEM;
     ws->pool = p;
     ws->n = n;
-    ws->list = mem_alloc((size_t)n * sizeof *ws->list);
+    ws->list = mem_alloc((size_t)n * sizeof(world *));
     ws->failures = mem_alloc((size_t)n * sizeof *ws->failures);
     if (!ws->list || !ws->failures) TRY(FANS_ENOMEM);
     for (int i = 0; i < n; i++) TRY(world_new(&ws->list[i], t, seed, (uint32_t)i));

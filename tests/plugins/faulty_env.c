@@ -30,8 +30,14 @@ static int open_mass(void **env, fans_env_info *info, const double *values, uint
     if (!m) return FANS_ENOMEM;
     m->fault = (int)values[0];
     m->when = (int)values[1];
-    *info = (fans_env_info){
-        .obs_dim = 2, .act_dim = 1, .horizon = 40, .factors = factors, .factor_count = 2};
+    *info = (fans_env_info){.obs_dim = 2,
+                            .act_dim = 1,
+                            .horizon = 40,
+                            .factors = factors,
+                            .factor_count = 2,
+                            .views = 1,
+                            .height = 2,
+                            .width = 2};
     if (m->fault == FAULT_BAD_INFO) info->horizon = 0;
     if (m->fault == FAULT_OPEN) {
         free(m);
@@ -109,6 +115,17 @@ static void restore(void *env, const void *bytes)
     if (m->fault == FAULT_FORGETS) m->speed = speed;
 }
 
+/* Every byte tells the place. */
+static int draw(void *env, uint8_t *pixels)
+{
+    mass *m = env;
+    if (m->fault == FAULT_CAMERA) hidden_noise += 0.1;
+    if (m->fault == FAULT_CAMERA_MOVES) m->speed += 1e-9;
+    double shade = 128 + 100 * m->place + (m->fault == FAULT_CAMERA ? hidden_noise * 100 : 0);
+    memset(pixels, (int)shade & 255, 2 * 2 * 3);
+    return 0;
+}
+
 static int truth(const void *env, uint8_t *C_ss, uint8_t *C_as, uint8_t *C_ts, uint8_t *c_sr,
                  uint8_t *c_ar, uint8_t *C_tt_s, uint8_t *C_tt_r)
 {
@@ -132,5 +149,6 @@ FANS_API const fans_env_def fans_env = {
     .state_bytes = state_bytes,
     .save = save,
     .restore = restore,
+    .draw = draw,
     .truth = truth,
 };

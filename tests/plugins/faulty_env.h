@@ -22,6 +22,8 @@ enum {
     FAULT_MASK,
     FAULT_BAD_INFO,
     FAULT_OPEN,
+    FAULT_CAMERA,
+    FAULT_CAMERA_MOVES,
     FAULTS
 };
 

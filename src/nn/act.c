@@ -1,0 +1,54 @@
+/* act.c - activation functions and their slopes, one vectorised loop each. */
+#include "nn/act.h"
+
+#include "nn/math.h"
+
+static const real LEAK = (real)0.2;
+
+#define EACH(statement)                       \
+    for (size_t i = 0; i < n; i++) statement; \
+    break
+
+void act_forward(nn_act act, real *restrict x, size_t n)
+{
+    switch (act) {
+    case NN_LINEAR:
+        break;
+    case NN_RELU:
+        EACH(x[i] = x[i] > 0 ? x[i] : 0);
+    case NN_LEAKY_RELU:
+        EACH(x[i] = x[i] > 0 ? x[i] : LEAK * x[i]);
+    case NN_ELU:
+        EACH(x[i] = x[i] > 0 ? x[i] : nn_exp(x[i] > 0 ? 0 : x[i]) - 1);
+    case NN_TANH:
+        EACH(x[i] = nn_tanh(x[i]));
+    case NN_SIGMOID:
+        EACH(x[i] = nn_sigmoid(x[i]));
+    case NN_SOFTPLUS:
+        EACH(x[i] = nn_softplus(x[i]));
+    case NN_EXP:
+        EACH(x[i] = nn_exp(x[i]));
+    }
+}
+
+void act_backward(nn_act act, const real *restrict y, real *restrict d, size_t n)
+{
+    switch (act) {
+    case NN_LINEAR:
+        break;
+    case NN_RELU:
+        EACH(d[i] = y[i] > 0 ? d[i] : 0);
+    case NN_LEAKY_RELU:
+        EACH(d[i] *= y[i] > 0 ? 1 : LEAK);
+    case NN_ELU:
+        EACH(d[i] *= y[i] > 0 ? 1 : y[i] + 1);
+    case NN_TANH:
+        EACH(d[i] *= 1 - y[i] * y[i]);
+    case NN_SIGMOID:
+        EACH(d[i] *= y[i] * (1 - y[i]));
+    case NN_SOFTPLUS:
+        EACH(d[i] *= 1 - nn_exp(-y[i]));
+    case NN_EXP:
+        EACH(d[i] *= y[i]);
+    }
+}

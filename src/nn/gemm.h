@@ -1,0 +1,41 @@
+/* gemm.h - matrix products on one thread. The operators share out the tiles. */
+#ifndef NN_GEMM_H
+#define NN_GEMM_H
+
+#include "nn/nn.h"
+
+/* C = op(A) op(B) + beta C, row-major: C is m × n with row length ldc, the inner extent is k;
+ * op transposes where ta or tb says so. beta is 0 or 1. */
+void gemm(bool ta, bool tb, int m, int n, int k, const real *A, int lda, const real *B, int ldb,
+          real beta, real *C, int ldc);
+
+/* The same product for every replica and every member of a bank; strides lead from one to the next.
+ */
+typedef struct gemm_batch {
+    bool ta, tb;
+    int m, n, k;
+    const real *A, *B;
+    real *C;
+    int lda, ldb, ldc;
+    real beta;
+    size_t A_replica, B_replica, C_replica;
+    size_t A_member, B_member, C_member;
+    int members;
+} gemm_batch;
+
+/* Told of each finished tile, while it is still in the cache: C[row .. row+rows)[column ..). */
+typedef void gemm_tile_fn(void *arg, int replica, int member, int row, int rows, int column,
+                          int columns);
+
+/* Runs `count` batches over the pool as one set of tiles, cut by shape alone. They must not depend
+ * on each other. `done` may be NULL. */
+struct pool;
+void gemm_run(struct pool *p, int replicas, const gemm_batch *list, int count, gemm_tile_fn *done,
+              void *arg);
+
+/* Around the use of gemm on the calling thread: keeps the library from starting threads of its own,
+ * and gives back what was set. Threads of the pool need not call it. */
+int gemm_enter(void);
+void gemm_leave(int saved);
+
+#endif

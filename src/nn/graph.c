@@ -1,0 +1,298 @@
+/* graph.c - records nodes and gives them memory.
+ *
+ * Nodes stand in one array in the order of recording, which is an order of execution. Nothing but
+ * shapes is known until nn_graph_commit; by then the plans have said which gradients they need, and
+ * everything is carved out of one allocation. Every tensor keeps its own memory: activations are
+ * needed again in the backward pass, and one graph serves several plans. */
+#include "nn/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define X(name) &nn_op_##name,
+const nn_op *const nn_ops[NN_OP_COUNT] = {
+#include "nn/ops/list.h"
+};
+#undef X
+
+int nn_op_count(void)
+{
+    return NN_OP_COUNT;
+}
+
+const char *nn_op_name(int op)
+{
+    return nn_ops[op]->name;
+}
+
+const char *nn_op_help(int op)
+{
+    return nn_ops[op]->help;
+}
+
+/* ---- making and freeing ------------------------------------------------------------------------
+ */
+
+int nn_graph_new(nn_graph **out, nn_backend *backend, int replicas, const uint64_t *seeds)
+{
+    assert(replicas >= 1);
+    int rc = 0;
+    nn_graph *g = mem_alloc(sizeof *g);
+    if (!g) return FANS_ENOMEM;
+    g->backend = backend;
+    g->replicas = replicas;
+    g->seeds = mem_alloc((size_t)replicas * sizeof *g->seeds);
+    TRY(g->seeds ? 0 : FANS_ENOMEM);
+    memcpy(g->seeds, seeds, (size_t)replicas * sizeof *g->seeds);
+    TRY(arena_new_from(&g->memory, backend->memory));
+    TRY(arena_new(&g->host));
+    *out = g;
+    return 0;
+out:
+    nn_graph_free(g);
+    return rc;
+}
+
+void nn_graph_free(nn_graph *g)
+{
+    if (!g) return;
+    for (size_t i = 0; i < g->plan_count; i++) plan_free(g->plans[i]);
+    for (size_t i = 0; i < g->group_count; i++) group_free(g->groups[i]);
+    mem_free(g->plans);
+    mem_free(g->groups);
+    mem_free(g->nodes);
+    mem_free(g->seeds);
+    arena_free(g->memory);
+    arena_free(g->host);
+    mem_free(g);
+}
+
+int nn_graph_replicas(const nn_graph *g)
+{
+    return g->replicas;
+}
+
+size_t nn_graph_bytes(const nn_graph *g)
+{
+    return arena_bytes(g->memory) + arena_bytes(g->host);
+}
+
+uint64_t *nn_graph_counters(nn_graph *g, int *count)
+{
+    *count = g->counter_count;
+    return g->counters;
+}
+
+/* ---- recording ----------------------------------------------------------------------------------
+ */
+
+nn_var graph_refuse(nn_graph *g, const char *format, ...)
+{
+    if (g->rc == 0) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(g->why, sizeof g->why, format, args);
+        va_end(args);
+        g->rc = FANS_EINVAL;
+    }
+    return NN_NONE;
+}
+
+nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape)
+{
+    assert(!g->committed && "record before commit");
+    if (g->rc < 0) return NULL;
+    if (shape.T < 1 || shape.B < 1 || shape.D < 1) {
+        graph_refuse(g, "'%s' has the shape (%d, %d, %d): every extent must be at least 1", name,
+                     shape.T, shape.B, shape.D);
+        return NULL;
+    }
+    if (mem_grow(&g->nodes, &g->capacity, g->count + 1, sizeof *g->nodes) < 0) {
+        snprintf(g->why, sizeof g->why, "%s", fans_error());
+        g->rc = FANS_ENOMEM;
+        return NULL;
+    }
+    nn_node *n = &g->nodes[g->count++];
+    memset(n, 0, sizeof *n);
+    snprintf(n->name, sizeof n->name, "%s", name);
+    n->shape = shape;
+    n->stride = nn_size(shape);
+    return n;
+}
+
+static nn_var last(nn_graph *g, const nn_node *pushed)
+{
+    return pushed ? (nn_var){g, (int)g->count - 1} : NN_NONE;
+}
+
+nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D)
+{
+    nn_node *n = graph_push(g, name, (nn_shape){T, B, D});
+    if (n) n->op = LEAF_INPUT;
+    return last(g, n);
+}
+
+nn_var nn_scalar(nn_graph *g, const char *name, double value)
+{
+    nn_node *n = graph_push(g, name, (nn_shape){1, 1, 1});
+    if (n) {
+        n->op = LEAF_SCALAR;
+        n->initial = value;
+    }
+    return last(g, n);
+}
+
+/* "linear(x (1,256,17), W (1,18,64))": what a message calls a faulty call. */
+static const char *describe(nn_graph *g, int op, nn_list x, char *out, size_t size)
+{
+    int n = snprintf(out, size, "%s(", nn_ops[op]->name);
+    for (int k = 0; k < x.count && n < (int)size; k++) {
+        const nn_node *in = &g->nodes[x.var[k].id];
+        n += snprintf(out + n, size - (size_t)n, "%s%s (%d, %d, %d)", k ? ", " : "", in->name,
+                      in->shape.T, in->shape.B, in->shape.D);
+    }
+    if (n < (int)size) snprintf(out + n, size - (size_t)n, ")");
+    return out;
+}
+
+nn_var nn_record(int op, nn_list x, nn_attr attr)
+{
+    /* an operand that failed has noted why; a missing one is the caller's slip */
+    nn_graph *g = NULL;
+    for (int k = 0; k < x.count; k++)
+        if (x.var[k].graph) g = x.var[k].graph;
+    if (!g || g->rc < 0) return NN_NONE;
+    for (int k = 0; k < x.count; k++)
+        if (x.var[k].id < 0)
+            return graph_refuse(g, "%s: operand %d is missing", nn_ops[op]->name, k);
+
+    nn_inference f = {.in_count = x.count, .attr = attr};
+    for (int k = 0; k < x.count; k++) f.in[k] = g->nodes[x.var[k].id].shape;
+    const char *wrong = nn_ops[op]->infer(&f);
+    char text[384];
+    if (wrong) return graph_refuse(g, "%s: %s", describe(g, op, x, text, sizeof text), wrong);
+
+    snprintf(text, sizeof text, "%s#%zu", nn_ops[op]->name, g->count);
+    nn_node *n = graph_push(g, text, f.out);
+    if (!n) return NN_NONE;
+    n->op = op;
+    n->attr = f.attr;
+    n->in_count = x.count;
+    for (int k = 0; k < x.count; k++) n->in[k] = x.var[k].id;
+    n->scratch_size = f.scratch;
+    n->flops = f.flops;
+    n->skip = f.skip;
+    if (nn_ops[op]->random) n->counter = g->counter_count++;
+    return last(g, n);
+}
+
+/* ---- commit
+ * --------------------------------------------------------------------------------------- */
+
+static int declare_node(nn_graph *g, nn_node *n)
+{
+    size_t replicas = (size_t)g->replicas;
+    int rc = 0;
+    if (n->op == LEAF_PARAM) return 0; /* in its group's block */
+    TRY(arena_declare(g->memory, &n->value, replicas * n->stride * sizeof(real)));
+    if (n->needs_grad) TRY(arena_declare(g->memory, &n->grad, replicas * n->stride * sizeof(real)));
+    if (n->scratch_size)
+        TRY(arena_declare(g->memory, &n->scratch, replicas * n->scratch_size * sizeof(real)));
+out:
+    return rc;
+}
+
+static void set_initial_scalars(nn_graph *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        if (g->nodes[i].op != LEAF_SCALAR) continue;
+        for (int r = 0; r < g->replicas; r++)
+            nn_scalar_set((nn_var){g, (int)i}, r, g->nodes[i].initial);
+    }
+}
+
+int nn_graph_commit(nn_graph *g)
+{
+    assert(!g->committed && "commit once");
+    int rc = 0;
+    if (g->rc < 0) return fans_fail(g->rc, "%s", g->why);
+    TRY(arena_declare(g->host, &g->counters, ((size_t)g->counter_count + 1) * sizeof *g->counters));
+    for (size_t i = 0; i < g->count; i++) TRY(declare_node(g, &g->nodes[i]));
+    for (size_t i = 0; i < g->group_count; i++) TRY(group_declare(g->groups[i]));
+    TRY(arena_commit(g->host));
+    TRY(arena_commit(g->memory));
+    g->committed = true;
+
+    /* parameters live in their group's block */
+    for (size_t i = 0; i < g->count; i++) {
+        nn_node *n = &g->nodes[i];
+        if (n->op != LEAF_PARAM) continue;
+        n->value = n->group->block[NN_VALUES] + n->offset;
+        n->grad = n->group->block[NN_GRADIENTS] + n->offset;
+        n->stride = n->group->size;
+    }
+    set_initial_scalars(g);
+    for (size_t i = 0; i < g->group_count; i++) nn_group_init(g->groups[i]);
+    for (size_t i = 0; i < g->plan_count; i++) TRY(plan_link(g->plans[i]));
+out:
+    return rc;
+}
+
+/* ---- looking in
+ * ------------------------------------------------------------------------------------- */
+
+static nn_node *node_of(nn_var v)
+{
+    assert(v.graph && v.id >= 0);
+    return &v.graph->nodes[v.id];
+}
+
+nn_shape nn_shape_of(nn_var v)
+{
+    return v.id < 0 ? (nn_shape){1, 1, 1} : node_of(v)->shape;
+}
+
+const char *nn_name_of(nn_var v)
+{
+    return v.id < 0 ? "none" : node_of(v)->name;
+}
+
+real *nn_data(nn_var v, int replica)
+{
+    nn_node *n = node_of(v);
+    return n->value + (size_t)replica * n->stride;
+}
+
+real *nn_grad(nn_var v, int replica)
+{
+    nn_node *n = node_of(v);
+    return n->grad ? n->grad + (size_t)replica * n->stride : NULL;
+}
+
+void nn_write(nn_var v, int replica, const real *from)
+{
+    const nn_backend *b = v.graph->backend;
+    b->copy_in(b->self, nn_data(v, replica), from, nn_size(node_of(v)->shape) * sizeof(real));
+}
+
+void nn_read(nn_var v, int replica, real *to)
+{
+    const nn_backend *b = v.graph->backend;
+    b->copy_out(b->self, to, nn_data(v, replica), nn_size(node_of(v)->shape) * sizeof(real));
+}
+
+void nn_scalar_set(nn_var v, int replica, double value)
+{
+    real x = (real)value;
+    nn_write(v, replica, &x);
+}
+
+double nn_scalar_get(nn_var v, int replica)
+{
+    real x;
+    nn_read(v, replica, &x);
+    return (double)x;
+}

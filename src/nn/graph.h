@@ -1,0 +1,90 @@
+/* graph.h - the inside of graphs, groups and plans; for graph.c, group.c and plan.c only. */
+#ifndef NN_GRAPH_H
+#define NN_GRAPH_H
+
+#include "nn/op.h"
+
+typedef struct nn_node {
+    int op; /* or one of the leaves below */
+    char name[48];
+    nn_shape shape;
+    int in[NN_MOST_INPUTS], in_count;
+    nn_attr attr;
+    size_t scratch_size;
+    double flops;
+    int skip;           /* operands that never get a gradient, as bits */
+    bool needs_grad;    /* by any plan */
+    nn_group *group;    /* parameters: where they live */
+    size_t offset;      /* ... and where in the group's block */
+    nn_init init;       /* ... and how they start */
+    double initial;     /* ... and scalars: the first value */
+    int counter;        /* random operators: which of the graph's counters */
+    real *value, *grad; /* replica 0 */
+    size_t stride;
+    real *scratch;
+} nn_node;
+
+enum { LEAF_INPUT = -1, LEAF_SCALAR = -2, LEAF_PARAM = -3 };
+
+struct nn_graph {
+    nn_backend *backend;
+    arena *memory; /* the backend's */
+    arena *host;   /* counters and norms: the host reads them */
+    int replicas;
+    uint64_t *seeds;
+    nn_node *nodes;
+    size_t count, capacity;
+    nn_group **groups;
+    size_t group_count, group_capacity;
+    nn_plan **plans;
+    size_t plan_count, plan_capacity;
+    uint64_t *counters;
+    int counter_count;
+    bool committed;
+    int rc; /* the first error while recording, and its message */
+    char why[512];
+};
+
+struct nn_group {
+    nn_graph *graph;
+    char name[48];
+    int *params; /* node ids */
+    size_t count, capacity;
+    size_t size;    /* numbers per replica, padded so that replicas stay aligned */
+    real *block[4]; /* values, gradients, moments: (replicas, size) each */
+    double *norm;
+    uint64_t steps;
+};
+
+typedef struct nn_step {
+    const char *name;
+    nn_body_fn *body;
+    nn_call call;
+} nn_step;
+
+struct nn_plan {
+    nn_graph *graph;
+    int *losses;
+    int loss_count;
+    bool *forward, *backward; /* by node: is it run, does it get a gradient */
+    nn_step *steps;
+    size_t step_count;
+    int *zero; /* parameters of the groups that no loss reaches */
+    size_t zero_count;
+    nn_group **groups;
+    int group_count;
+    double flops;
+};
+
+/* Notes the first error of the recording; returns NN_NONE. */
+nn_var graph_refuse(nn_graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends a zeroed node; NULL after an error. */
+nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape);
+
+int group_declare(nn_group *group);
+int plan_link(nn_plan *p);
+void group_free(nn_group *group);
+void plan_free(nn_plan *p);
+
+#endif

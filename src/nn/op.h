@@ -1,0 +1,171 @@
+/* op.h - for those who write operators and backends.
+ *
+ * An operator is one file in ops/: how it infers its shape, and its CPU bodies. A body works on all
+ * replicas of one node; it finds everything in its nn_call. The division of its work among threads
+ * may depend on shapes alone, never on the number of threads or replicas, so that results are the
+ * same bits however many there are. */
+#ifndef NN_OP_H
+#define NN_OP_H
+
+#include <assert.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "nn/nn.h"
+
+typedef struct nn_attr {
+    int i[8];
+    double f[4];
+} nn_attr;
+
+/* A tensor as a body sees it. */
+typedef struct nn_tensor {
+    real *v;       /* value of replica 0 */
+    real *g;       /* gradient; NULL where none is wanted */
+    size_t stride; /* from one replica to the next, in numbers */
+    bool add;      /* add to g instead of writing it: another reader was there before */
+    nn_shape shape;
+} nn_tensor;
+
+typedef struct nn_call {
+    nn_tensor out, in[NN_MOST_INPUTS];
+    int in_count;
+    nn_attr attr;
+    real *scratch; /* per replica `scratch_size` numbers, kept from forward to backward */
+    size_t scratch_size;
+    uint64_t *counter;     /* random operators: runs so far */
+    const uint64_t *seeds; /* of the replicas */
+    uint32_t purpose;      /* this node's random stream */
+    int replicas;
+    void *backend; /* the CPU's is its pool */
+} nn_call;
+
+typedef void nn_body_fn(const nn_call *c);
+
+/* While recording: the operands' shapes, the attributes, and what is to be found out. */
+typedef struct nn_inference {
+    nn_shape in[NN_MOST_INPUTS];
+    int in_count;
+    nn_attr attr;
+    nn_shape out;
+    size_t scratch; /* numbers per replica */
+    double flops;   /* of one forward pass, matrix products only */
+    int skip;       /* bit k: no gradient ever flows into operand k */
+} nn_inference;
+
+typedef struct nn_op {
+    const char *name, *help;
+    /* Returns NULL, or what is wrong with the operands (a constant text). */
+    const char *(*infer)(nn_inference *f);
+    bool random;
+    nn_body_fn *forward, *backward; /* the CPU's */
+} nn_op;
+
+/* One enumerator and one definition per line of ops/list.h. */
+enum {
+#define X(name) NN_OP_##name,
+#include "nn/ops/list.h"
+#undef X
+    NN_OP_COUNT
+};
+#define X(name) extern const nn_op nn_op_##name;
+#include "nn/ops/list.h"
+#undef X
+extern const nn_op *const nn_ops[NN_OP_COUNT];
+
+/* Records a node. `x` must not hold NN_NONE; optional operands are told by the attributes. */
+nn_var nn_record(int op, nn_list x, nn_attr attr);
+
+/* ---- backends
+ * ------------------------------------------------------------------------------------ */
+
+/* Adam on a whole group. Everything that changes between steps is computed once, before the loop. A
+ * replica whose gradient is not finite is left as it was; its norm tells. */
+typedef struct nn_adam_step {
+    real *w, *m, *v;
+    const real *g;
+    double *norm; /* out: of each replica's gradient, before clipping */
+    size_t n;     /* numbers per replica */
+    int replicas;
+    double clip;                        /* 0: none */
+    real beta1, beta2, eps, rate, root; /* w -= rate · m / (sqrt(v) · root + eps) */
+} nn_adam_step;
+
+struct nn_backend {
+    const char *name;
+    void *self;
+    arena_source memory;
+    nn_body_fn *forward[NN_OP_COUNT], *backward[NN_OP_COUNT];
+    void (*copy_in)(void *self, void *to, const void *from, size_t bytes);
+    void (*copy_out)(void *self, void *to, const void *from, size_t bytes);
+    void (*clear)(void *self, void *at, size_t bytes);
+    void (*adam)(void *self, const nn_adam_step *s);
+    void (*follow)(void *self, real *target, const real *source, size_t n, real tau);
+    void (*begin)(void *self); /* around the steps of a plan */
+    void (*end)(void *self);
+    void (*free)(struct nn_backend *b);
+};
+
+/* ---- for bodies
+ * ------------------------------------------------------------------------------------- */
+
+static inline real *nn_v(const nn_tensor *t, int r)
+{
+    return t->v + (size_t)r * t->stride;
+}
+
+static inline real *nn_g(const nn_tensor *t, int r)
+{
+    return t->g + (size_t)r * t->stride;
+}
+
+static inline real *nn_scratch(const nn_call *c, int r)
+{
+    return c->scratch + (size_t)r * c->scratch_size;
+}
+
+static inline size_t nn_rows(nn_shape s)
+{
+    return (size_t)s.T * (size_t)s.B;
+}
+
+static inline size_t nn_size(nn_shape s)
+{
+    return nn_rows(s) * (size_t)s.D;
+}
+
+/* Writes a gradient, or adds to it. */
+#define NN_PUT(add, place, amount) ((place) = (add) ? (place) + (amount) : (amount))
+
+/* Shares [0, n) of every replica among the threads: n units of `width` numbers each, in pieces
+ * whose size depends on the width alone (with width 1, a multiple of four). */
+typedef void nn_range_fn(const nn_call *c, int r, size_t from, size_t to);
+void nn_ranges(const nn_call *c, size_t n, int width, nn_range_fn *fn);
+
+/* Runs fn once per replica. */
+typedef void nn_replica_fn(const nn_call *c, int r);
+void nn_replicas(const nn_call *c, nn_replica_fn *fn);
+
+/* Runs fn(arg, i) for i < items over the threads. */
+static inline void nn_items(const nn_call *c, int items, pool_fn *fn, void *arg)
+{
+    pool_run(c->backend, items, fn, arg);
+}
+
+static inline bool nn_same(nn_shape a, nn_shape b)
+{
+    return a.T == b.T && a.B == b.B && a.D == b.D;
+}
+
+static inline bool nn_is_weight(nn_shape w, nn_shape x)
+{
+    return w.T == x.T && w.B == x.B && w.D == 1;
+}
+
+static inline bool nn_is_scalar(nn_shape s)
+{
+    return s.T == 1 && s.B == 1 && s.D == 1;
+}
+
+#endif
