@@ -6,36 +6,54 @@ set -eu
 cd "${2:-.}"
 
 rules='
-(gets|strcpy|strncpy|strcat|strncat|sprintf|vsprintf|strtok)\(   -   use snprintf, memcpy or base/text.h
-(atoi|atol|atof|sscanf)\(                       -                    use options_set or strtod: they report errors
-(rand|srand|random|srandom|drand48|rand_r)\(    -                    use base/rng.h
-(gmtime|localtime|ctime|asctime|strsignal)\(    -                    use the _r form: several threads call us
-(alloca|tmpnam|mktemp|system|popen)\(           -                    unsafe
-(malloc|calloc|realloc|aligned_alloc|posix_memalign|strdup|strndup|asprintf)\( src/base/mem.c use base/mem.h, which counts
-free\(                                          src/base/(mem|json).c  use mem_free
-(printf|puts|putchar|perror|vprintf)\(          src/cli/.*           the library never prints: use fans_fail or base/log.h
-(stdout|stderr)\>                               src/cli/.*           the library never prints: use fans_fail or base/log.h
-(exit|_exit|abort|quick_exit|setenv|putenv)\(   src/cli/.*           the process belongs to the caller: use fans_fail
+(gets|strcpy|strncpy|strcat|strncat|sprintf|vsprintf|strtok)[(]  -   use snprintf, memcpy or base/text.h
+(atoi|atol|atof|sscanf)[(]                      -                    use options_set or strtod: they report errors
+(rand|srand|random|srandom|drand48|rand_r)[(]   -                    use base/rng.h
+(gmtime|localtime|ctime|asctime|strsignal)[(]   -                    use the _r form: several threads call us
+(alloca|tmpnam|mktemp|system|popen)[(]          -                    unsafe
+(malloc|calloc|realloc|aligned_alloc|posix_memalign|strdup|strndup|asprintf)[(] src/base/mem.c use base/mem.h, which counts
+free[(]                                         src/base/(mem|json).c  use mem_free
+(printf|puts|putchar|perror|vprintf)[(]         src/cli/.*           the library never prints: use fans_fail or base/log.h
+(stdout|stderr)[^A-Za-z0-9_]                    src/cli/.*           the library never prints: use fans_fail or base/log.h
+(exit|_exit|abort|quick_exit|setenv|putenv)[(]  src/cli/.*           the process belongs to the caller: use fans_fail
 '
 
-# the compiler takes the comments away and leaves the rest as it is
-code() {
-    cc -w -fpreprocessed -dD -E -P -x c "$1" | sed -E 's/"(\\.|[^"\\])*"/""/g'
-}
+# shellcheck disable=SC2016 # these are awk's variables
+find src include -name '*.[ch]' -o -name '*.cu' | sort | xargs awk -v rules="$rules" '
+    BEGIN {
+        count = split(rules, rows, "\n")
+        for (i = 1; i <= count; i++) {
+            if (split(rows[i], word, " +") < 3) continue
+            pattern[i] = "(^|[^A-Za-z0-9_.>])" word[1]
+            allowed[i] = "^(" word[2] ")$"
+            advice[i] = rows[i]
+            sub(/^[^ ]+ +[^ ]+ +/, "", advice[i])
+        }
+    }
 
-any=$(awk 'NF { printf "%s%s", sep, $1; sep = "|" }' <<<"$rules")
+    # the line without strings and comments
+    function code(line,    out, at) {
+        gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+        while (line != "") {
+            at = index(line, inside ? "*/" : "/*")
+            if (!inside) out = out (at ? substr(line, 1, at - 1) : line)
+            if (!at) break
+            line = substr(line, at + 2)
+            inside = !inside
+        }
+        sub(/\/\/.*/, "", out)
+        return out " "
+    }
 
-bad=0
-while read -r file; do
-    text=$(code "$file")
-    grep -qE "$any" <<<"$text" || continue
-    while read -r pattern allowed advice; do
-        if [ -z "$pattern" ] || [[ $file =~ ^($allowed)$ ]]; then continue; fi
-        while read -r found; do
-            [ -n "$found" ] || continue
-            echo "$file: ${found%(}: $advice"
-            bad=1
-        done < <(grep -oE "(^|[^A-Za-z0-9_.>])$pattern" <<<"$text" | grep -oE '[A-Za-z0-9_]+\(?$' | sort -u)
-    done <<<"$rules"
-done < <(find src include -name '*.[ch]' -o -name '*.cu' | sort)
-exit $bad
+    FNR == 1 { inside = 0 }
+    {
+        line = code($0)
+        for (i in pattern) {
+            if (FILENAME ~ allowed[i] || !match(line, pattern[i])) continue
+            found = substr(line, RSTART, RLENGTH)
+            gsub(/[^A-Za-z0-9_]/, "", found)
+            print FILENAME ":" FNR ": " found ": " advice[i]
+            bad = 1
+        }
+    }
+    END { exit bad }'

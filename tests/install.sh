@@ -39,6 +39,9 @@ if command -v c++ >/dev/null; then
     c++ -x c++ -fsyntax-only -Wall -Werror "$folder/user.c" $(pc --cflags)
 fi
 
+# environments that the tool loads find the public functions in it
+nm -D --defined-only "$folder/usr/bin/fans" | grep -q ' fans_fail$' || { echo "the tool exports nothing"; exit 1; }
+
 # __bss_start, _edata and _end are the linker's own marks
 hidden=$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /^(fans_.*|__bss_start|_edata|_end)$/ { print $3 }')
 [ -z "$hidden" ] || { echo "libfans.so shows names that are not public:" "$hidden"; exit 1; }

@@ -44,8 +44,8 @@ RNG_FN rng_block rng_philox(uint64_t seed, uint32_t purpose, uint32_t index, uin
     return b;
 }
 
-/* Uniform in (0, 1): the odd multiples of 2^-24, all of them exact. A finer grid would round to 1 at
- * its upper end, and log(1 - u) must stay finite. */
+/* Uniform in (0, 1): the odd multiples of 2^-24, all of them exact. A finer grid would round to 1
+ * at its upper end, and log(1 - u) must stay finite. */
 RNG_FN float rng_unit(uint32_t x)
 {
     return fmaf((float)(x >> 9), 0x1p-23f, 0x1p-24f);

@@ -31,8 +31,7 @@ typedef struct finding {
     json_t *figures;     /* an object; what programs may want to read */
 } finding;
 
-/* ---- the build --------------------------------------------------------------------------------
- */
+/* ---- the build ------------------------------------------------------------------------------- */
 
 static void check_fans(finding *f)
 {
@@ -99,8 +98,7 @@ static void check_zstd(finding *f)
     add_version(f, ZSTD_versionString());
 }
 
-/* ---- the machine ------------------------------------------------------------------------------
- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static void check_cpu(finding *f)
 {
@@ -139,8 +137,7 @@ static void check_memory(finding *f)
     json_object_set_new(f->figures, "bytes", json_integer((json_int_t)total));
 }
 
-/* ---- libraries and programs that may be missing -----------------------------------------------
- */
+/* ---- libraries and programs that may be missing ---------------------------------------------- */
 
 /* dlsym gives a data pointer; ISO C has no cast from it to a function. */
 #define SYMBOL(to, library, name) \
@@ -210,8 +207,7 @@ static void check_cuda(finding *f)
     json_object_set_new(f->figures, "name", json_string(name));
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -81,15 +81,12 @@ static int list_envs(table *out, json_t *rows)
     return 0;
 }
 
-/* ---- ops: the operators of the numeric core ---------------------------------------------------
- */
+/* ---- ops: the operators of the numeric core -------------------------------------------------- */
 
 static const char *const ops[] = {
-#if __has_include("nn/ops/list.h")
-#    define X(name, ...) #    name,
-#    include "nn/ops/list.h"
-#    undef X
-#endif
+#define X(name) #name,
+#include "nn/ops/list.h"
+#undef X
     NULL};
 
 static int list_ops(table *out, json_t *rows)
@@ -102,8 +99,7 @@ static int list_ops(table *out, json_t *rows)
     return 0;
 }
 
-/* ---- options: every key of a config file ------------------------------------------------------
- */
+/* ---- options: every key of a config file ----------------------------------------------------- */
 
 typedef const option_group *option_group_fn(void);
 static option_group_fn *const option_groups[] = {
@@ -142,8 +138,7 @@ static int list_options(table *out, json_t *rows)
     return 0;
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -139,6 +139,8 @@ static int load(sim *s, const char *path)
     int rc = sim_guard(s, load_guarded, &l);
     pthread_mutex_unlock(&one);
     if (rc == 0 && !s->d) {
+        size_t end = strlen(l.said);
+        while (end > 0 && strchr(" \n", l.said[end - 1])) l.said[--end] = 0;
         for (char *c = l.said; *c; c++)
             if (*c == '\n') *c = ' ';
         rc = fans_fail(FANS_EFORMAT, "%s: %s: %s", s->name, path, l.said);
