@@ -270,16 +270,24 @@ real *nn_grad(nn_var v, int replica)
     return n->grad ? n->grad + (size_t)replica * n->stride : NULL;
 }
 
+void nn_copy_in(nn_graph *g, void *to, const void *from, size_t bytes)
+{
+    g->backend->copy_in(g->backend->self, to, from, bytes);
+}
+
+void nn_copy_out(nn_graph *g, void *to, const void *from, size_t bytes)
+{
+    g->backend->copy_out(g->backend->self, to, from, bytes);
+}
+
 void nn_write(nn_var v, int replica, const real *from)
 {
-    const nn_backend *b = v.graph->backend;
-    b->copy_in(b->self, nn_data(v, replica), from, nn_size(node_of(v)->shape) * sizeof(real));
+    nn_copy_in(v.graph, nn_data(v, replica), from, nn_size(node_of(v)->shape) * sizeof(real));
 }
 
 void nn_read(nn_var v, int replica, real *to)
 {
-    const nn_backend *b = v.graph->backend;
-    b->copy_out(b->self, to, nn_data(v, replica), nn_size(node_of(v)->shape) * sizeof(real));
+    nn_copy_out(v.graph, to, nn_data(v, replica), nn_size(node_of(v)->shape) * sizeof(real));
 }
 
 void nn_scalar_set(nn_var v, int replica, double value)

@@ -1,0 +1,19 @@
+/* norm.h - running mean and variance of a vector (Welford), and what it makes of an observation. */
+#ifndef RL_NORM_H
+#define RL_NORM_H
+
+#include "rl/state.h"
+
+typedef struct norm {
+    int n;
+    double count, *mean, *m2; /* the caller's memory: [n] each, zero to begin with */
+} norm;
+
+void norm_add(norm *x, const float *v);
+
+/* (v - mean) / sd, within ±10; in place, `rows` of them. Before two were seen: nothing. */
+void norm_apply(const norm *x, float *v, int rows);
+
+void norm_state(norm *x, const char *prefix, state *s);
+
+#endif

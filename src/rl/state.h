@@ -1,0 +1,51 @@
+/* state.h - what a run must remember, as a list of named arrays.
+ *
+ * Every module lists its persistent memory once; saving, loading and comparing all walk that list.
+ * Nothing is copied when a list is made: the items point at the living data. */
+#ifndef RL_STATE_H
+#define RL_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nn/nn.h"
+
+typedef enum { STATE_F32, STATE_F64, STATE_I64, STATE_U64, STATE_U8 } state_type;
+
+typedef struct state_item {
+    char name[96];
+    state_type type;
+    int rank;
+    int64_t shape[4];
+    void *data;
+    nn_graph *graph; /* whose backend owns the memory; NULL for plain memory */
+    bool compress;   /* large and repetitive: stored as a zstd frame */
+} state_item;
+
+/* Start from {0}. A failed allocation is remembered; state_done reports it. */
+typedef struct state {
+    state_item *items;
+    size_t count, capacity;
+    bool failed;
+} state;
+
+void state_add(state *s, const char *name, state_type type, int rank, const int64_t *shape,
+               void *data);
+void state_add_number(state *s, const char *name, state_type type, void *data);
+void state_add_bytes(state *s, const char *name, void *data, size_t n);
+
+/* The parameters of one replica of a group under "prefix/name", its optimiser's moments under
+ * "prefix.m/name" and "prefix.v/name". */
+void state_add_group(state *s, const char *prefix, nn_group *group, int replica);
+
+/* Marks the item added last. */
+void state_compress(state *s);
+
+int state_done(const state *s);
+void state_free(state *s);
+
+size_t state_type_bytes(state_type type);
+size_t state_item_bytes(const state_item *item);
+
+#endif
