@@ -54,7 +54,7 @@ struct nn_group {
     size_t count, capacity;
     size_t size;    /* numbers per replica, padded so that replicas stay aligned */
     real *block[4]; /* values, gradients, moments: (replicas, size) each */
-    double *norm; /* in the backend's memory */
+    double *norm;   /* in the backend's memory */
     uint64_t steps;
 };
 

@@ -121,8 +121,9 @@ typedef struct nn_program {
 } nn_program;
 
 /* What went wrong on a backend that works while the host does something else. */
+typedef enum { NN_FAULT_NONE, NN_FAULT_LOSS, NN_FAULT_GRADIENT, NN_FAULT_DEVICE } nn_fault_kind;
 typedef struct nn_fault {
-    enum { NN_FAULT_NONE, NN_FAULT_LOSS, NN_FAULT_GRADIENT, NN_FAULT_DEVICE } kind;
+    nn_fault_kind kind;
     int index, replica; /* of the loss; of the losing replica */
     const void *owner;  /* the program, or the norms of the group's Adam step */
     float value;
@@ -141,7 +142,7 @@ struct nn_backend {
     void (*follow)(void *self, real *target, const real *source, size_t n, real tau);
     void (*begin)(void *self); /* around the steps of a plan */
     void (*end)(void *self);
-    void (*free)(struct nn_backend *b);
+    void (*free)(struct nn_backend *b); /* what belongs to it; may be NULL */
 
     /* For backends that run a program as a whole and beside the host; NULL for those whose bodies
      * are simply called in turn. After a fault parameters stay as they are until it was told;

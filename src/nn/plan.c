@@ -293,8 +293,7 @@ static void tell_counters(nn_plan *p)
 {
     nn_graph *g = p->graph;
     size_t bytes = (size_t)g->counter_count * sizeof *g->counters;
-    if (memcmp(g->counters, g->told, bytes))
-        nn_copy_in(g, g->live_counters, g->counters, bytes);
+    if (memcmp(g->counters, g->told, bytes)) nn_copy_in(g, g->live_counters, g->counters, bytes);
     for (size_t i = 0; i < p->program.step_count; i++) {
         const nn_step *s = &p->program.steps[i];
         if (s->call.counter && !s->backward) g->counters[s->call.counter - g->live_counters]++;
