@@ -82,6 +82,18 @@ struct in_planes {
     }
 };
 
+/* Weights as a matrix. */
+template <bool ALONG> struct plain_weights {
+    enum { along = ALONG };
+    const float *W;
+    int step;
+    __device__ float operator()(int x, int k) const
+    {
+        return W[ALONG ? (size_t)x * (size_t)step + (size_t)k
+                       : (size_t)k * (size_t)step + (size_t)x];
+    }
+};
+
 /* Weights by (plane of the image, plane of positions, ky, kx): k is (plane of positions, ky, kx).
  */
 struct turned_weights {
@@ -128,7 +140,7 @@ __global__ void __launch_bounds__(conv_tile::THREADS)
 {
     __shared__ conv_tile::memory mem;
     conv_tile::run(mem, (int)blockIdx.x * conv_tile::HEIGHT, (int)blockIdx.y * conv_tile::WIDTH, m,
-                   n, 0, k, a, b, out);
+                   n, 0, k, one_by_one<A>{a}, one_by_one<B>{b}, out);
 }
 
 template <class A, class B, class Out>
@@ -149,7 +161,7 @@ __global__ void __launch_bounds__(conv_tile::THREADS)
     into out = {parts + (size_t)blockIdx.z * (size_t)m * (size_t)n, n, false};
     __shared__ conv_tile::memory mem;
     conv_tile::run(mem, (int)blockIdx.x * conv_tile::HEIGHT, (int)blockIdx.y * conv_tile::WIDTH, m,
-                   n, from, to, a, b, out);
+                   n, from, to, one_by_one<A>{a}, one_by_one<B>{b}, out);
 }
 
 struct sum_splits {
@@ -242,7 +254,7 @@ void conv2d_forward(const nn_call *c)
     for (int r = 0; r < c->replicas; r++) {
         to_planes planes = {nn_v(&c->out, r), F, P, false};
         run_product(gpu_of(c), under_position{g, nn_v(&c->in[0], r)},
-                    matrix<false>{nn_v(&c->in[1], r), F},
+                    plain_weights<false>{nn_v(&c->in[1], r), F},
                     to_output{planes, bias_of(c, r), c->attr.i[6]}, images * P, F, K);
     }
 }
@@ -295,7 +307,8 @@ void conv2d_transpose_backward(const nn_call *c)
             run_split(self, in_planes{nn_v(x, r), C, P}, under_depth{g, nn_g(&c->out, r)},
                       nn_g(W, r), W->add, C, K, images * P);
         if (x->g)
-            run_product(self, under_position{g, nn_g(&c->out, r)}, matrix<true>{nn_v(W, r), K},
-                        to_planes{nn_g(x, r), C, P, x->add}, images * P, C, K);
+            run_product(self, under_position{g, nn_g(&c->out, r)},
+                        plain_weights<true>{nn_v(W, r), K}, to_planes{nn_g(x, r), C, P, x->add},
+                        images * P, C, K);
     }
 }

@@ -10,6 +10,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
+#include "nn/cuda_abi.h"
 #include "nn/math.h"
 #include "nn/op.h"
 
@@ -31,6 +32,7 @@ typedef struct fault_word {
 } fault_word;
 
 typedef struct gpu {
+    nn_cuda_host host;
     int device, processors;
     nn_precision precision;
     cublasLtHandle_t lt;
@@ -57,6 +59,7 @@ static inline unsigned blocks_of(size_t n, size_t each)
 
 /* ---- run.cu, backend.cu, group.cu ------------------------------------------------------------ */
 
+int gpu_prepare(void *self, nn_program *p);
 void gpu_run(void *self, nn_program *p);
 void gpu_forget(void *self, nn_program *p);
 void gpu_adam(void *self, const nn_adam_step *s);

@@ -9,18 +9,17 @@
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Joined inputs, read where they lie. */
+/* Joined inputs, read where they lie; a bank has but one. */
 struct joined {
     enum { along = true };
     const nn_call *c;
-    int r, member, inputs; /* of the layer: x's; features of a member */
+    int r;
     __device__ float operator()(int row, int k) const
     {
         int i = 0;
-        if (LINEAR_INPUTS(c) > 1)
-            while (k >= c->in[i].shape.D) k -= c->in[i++].shape.D;
+        while (k >= c->in[i].shape.D) k -= c->in[i++].shape.D;
         const nn_tensor *x = &c->in[i];
-        return nn_v(x, r)[(size_t)row * (size_t)x->shape.D + (size_t)(member * inputs + k)];
+        return nn_v(x, r)[(size_t)row * (size_t)x->shape.D + (size_t)k];
     }
 };
 
@@ -42,12 +41,15 @@ __global__ void __launch_bounds__(TILE::THREADS) forward(const __grid_constant__
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
     int rows = (int)nn_rows(c.out.shape), r = (int)blockIdx.z / N, member = (int)blockIdx.z % N;
     size_t one = (size_t)inputs * (size_t)outputs;
-    joined a = {&c, r, member, inputs};
-    matrix<false> b = {nn_v(W, r) + (size_t)member * one, outputs};
+    matrix<false> b(nn_v(W, r) + (size_t)member * one, outputs);
+    matrix<true> a(nn_v(&c.in[0], r) + (size_t)(member * inputs), c.in[0].shape.D);
     finished out = {&c, r, member * outputs};
     __shared__ typename TILE::memory mem;
-    TILE::run(mem, (int)blockIdx.y * TILE::HEIGHT, (int)blockIdx.x * TILE::WIDTH, rows, outputs, 0,
-              inputs, a, b, out);
+    int row = (int)blockIdx.y * TILE::HEIGHT, column = (int)blockIdx.x * TILE::WIDTH;
+    if (LINEAR_INPUTS(&c) == 1)
+        TILE::run(mem, row, column, rows, outputs, 0, inputs, a, b, out);
+    else
+        TILE::run(mem, row, column, rows, outputs, 0, inputs, one_by_one<joined>{{&c, r}}, b, out);
 }
 
 /* Whether tiles of 64 × 64 would keep the GPU busy. */
@@ -101,8 +103,8 @@ __device__ static void weights(typename TILE::memory &mem, const nn_call &c, con
     int N = W->shape.T, outputs = W->shape.D, width = c.out.shape.D;
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
     size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
-    matrix<false> a = {nn_v(x, r) + own, x->shape.D};
-    sloped<false> b = {nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c)};
+    matrix<false> a(nn_v(x, r) + own, x->shape.D);
+    sloped<false> b(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
     into out = {nn_g(W, r) + at, outputs, W->add};
     TILE::run(mem, row, column, j.m, j.n, 0, (int)nn_rows(c.out.shape), a, b, out);
 }
@@ -115,8 +117,8 @@ __device__ static void input(typename TILE::memory &mem, const nn_call &c, const
     int N = W->shape.T, outputs = W->shape.D, width = c.out.shape.D;
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
     size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
-    sloped<true> a = {nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c)};
-    matrix<true> b = {nn_v(W, r) + at, outputs};
+    sloped<true> a(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
+    matrix<true> b(nn_v(W, r) + at, outputs);
     into out = {nn_g(x, r) + own, x->shape.D, x->add};
     TILE::run(mem, row, column, j.m, j.n, 0, outputs, a, b, out);
 }

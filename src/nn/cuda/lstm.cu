@@ -67,10 +67,12 @@ struct gate_weights {
     enum { along = false };
     const float *W;
     int H, unit;
-    __device__ float operator()(int column, int k) const
+    bool aligned;
+    __device__ float4 quad(int column, int k, int extent, int depth) const
     {
         int u = unit + column % UNITS;
-        return u < H ? W[((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u] : 0;
+        const float *at = W + ((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u;
+        return load_quad(at, aligned, column < extent && k < depth ? H - u : 0);
     }
 };
 
@@ -115,8 +117,8 @@ __global__ static void __launch_bounds__(THREADS)
     int r = (int)blockIdx.z, H = c.in[1].shape.B, B = c.out.shape.B;
     int row0 = (int)blockIdx.y * 32, unit0 = (int)blockIdx.x * UNITS;
     size_t at = (size_t)t * (size_t)B * (size_t)H;
-    matrix<true> h = {parts_of(&c, r).h_before + at, H};
-    gate_weights W = {nn_v(&c.in[1], r), H, unit0};
+    matrix<true> h(parts_of(&c, r).h_before + at, H);
+    gate_weights W = {nn_v(&c.in[1], r), H, unit0, is_aligned(nn_v(&c.in[1], r), H)};
     to_shared out = {sums, row0};
     small_tile::run(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
     int b = (int)threadIdx.x / UNITS, u = (int)threadIdx.x % UNITS;
@@ -190,7 +192,7 @@ __global__ static void __launch_bounds__(THREADS)
     __shared__ thin_tile::memory mem;
     int depth = t + 1 == c.out.shape.T ? 0 : 4 * H;
     size_t at = (size_t)(t + 1) * (size_t)B * 4 * (size_t)H;
-    matrix<true> d = {parts_of(&c, r).gates + at, 4 * H}, W = {nn_v(&c.in[1], r), 4 * H};
+    matrix<true> d(parts_of(&c, r).gates + at, 4 * H), W(nn_v(&c.in[1], r), 4 * H);
     if (t < 0)
         thin_tile::run(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
     else
