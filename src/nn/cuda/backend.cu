@@ -236,6 +236,7 @@ EXPORT int fans_cuda_open(const nn_cuda_abi *abi, const nn_cuda_host *host, nn_b
     self->device = o->device;
     self->precision = o->precision;
     self->processors = d.multiProcessorCount;
+    self->early = d.major >= 9;
     snprintf(self->name, sizeof self->name, "cuda (%s)", d.name);
     if (!open_device(self)) {
         snprintf(why, size, "%s", self->why);

@@ -37,6 +37,7 @@ struct finished {
 template <class TILE>
 __global__ void __launch_bounds__(TILE::THREADS) forward(const __grid_constant__ nn_call c)
 {
+    await_previous();
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)];
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
     int rows = (int)nn_rows(c.out.shape), r = (int)blockIdx.z / N, member = (int)blockIdx.z % N;
@@ -60,12 +61,10 @@ static bool many(const gpu *self, int m, int n, int count)
 
 template <class TILE> static void launch_forward(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
     nn_shape W = c->in[LINEAR_INPUTS(c)].shape;
     dim3 grid(blocks_of((size_t)W.D, TILE::WIDTH), blocks_of(nn_rows(c->out.shape), TILE::HEIGHT),
               (unsigned)(W.T * c->replicas));
-    forward<TILE><<<grid, TILE::THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "linear");
+    launch(gpu_of(c), "linear", forward<TILE>, grid, TILE::THREADS, *c);
 }
 
 void linear_forward(const nn_call *c)
@@ -148,6 +147,7 @@ template <class TILE>
 __global__ void __launch_bounds__(TILE::THREADS)
     backward(const __grid_constant__ nn_call c, const __grid_constant__ jobs all)
 {
+    await_previous();
     __shared__ typename TILE::memory mem;
     int i = 0, item = (int)blockIdx.x;
     while (item >= all.list[i].tiles) item -= all.list[i++].tiles;
@@ -180,7 +180,6 @@ static jobs list_jobs(const nn_call *c)
 
 template <class TILE> static void launch_backward(const nn_call *c, jobs *all)
 {
-    gpu *self = gpu_of(c);
     int N = c->in[LINEAR_INPUTS(c)].shape.T;
     for (int i = 0; i < all->count; i++) {
         job *j = &all->list[i];
@@ -190,9 +189,9 @@ template <class TILE> static void launch_backward(const nn_call *c, jobs *all)
         j->tiles = j->row_tiles * j->column_tiles * c->replicas * (sums ? 1 : N);
         all->tiles += j->tiles;
     }
-    if (all->tiles == 0) return;
-    backward<TILE><<<(unsigned)all->tiles, TILE::THREADS, 0, self->now->stream>>>(*c, *all);
-    LAUNCHED(self, "linear backward");
+    if (all->tiles > 0)
+        launch(gpu_of(c), "linear backward", backward<TILE>, dim3((unsigned)all->tiles),
+               TILE::THREADS, *c, *all);
 }
 
 void linear_backward(const nn_call *c)

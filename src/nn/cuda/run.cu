@@ -39,6 +39,7 @@ typedef struct ends {
 
 __global__ static void seed(const __grid_constant__ ends e)
 {
+    await_previous();
     for (int i = (int)threadIdx.x; i < e.loss_count * e.replicas; i += (int)blockDim.x) {
         const nn_tensor *t = &e.losses[i / e.replicas];
         if (t->g) *nn_g(t, i % e.replicas) = 1;
@@ -47,6 +48,7 @@ __global__ static void seed(const __grid_constant__ ends e)
 
 __global__ static void finish(const __grid_constant__ ends e)
 {
+    await_previous();
     if ((int)threadIdx.x < e.counter_count) ++*e.counters[threadIdx.x];
     for (int i = (int)threadIdx.x; i < e.loss_count * e.replicas; i += (int)blockDim.x) {
         float x = *nn_v(&e.losses[i / e.replicas], i % e.replicas);
@@ -64,8 +66,7 @@ static void run_start(gpu *self, const nn_program *p)
         e.replicas = p->replicas;
         for (int i = first; i < p->loss_count && i < first + MOST_ENDS; i++)
             e.losses[e.loss_count++] = p->losses[i];
-        seed<<<1, 64, 0, stream>>>(e);
-        LAUNCHED(self, "seeds");
+        launch(self, "seeds", seed, dim3(1), 64, e);
     }
     for (size_t i = 0; i < p->zero_count; i++) {
         const nn_tensor *t = &p->zero[i];
@@ -79,8 +80,7 @@ static void run_start(gpu *self, const nn_program *p)
 static void launch_finish(gpu *self, ends *e, int first)
 {
     if (e->loss_count + e->counter_count == 0) return;
-    finish<<<1, 64, 0, self->now->stream>>>(*e);
-    LAUNCHED(self, "checks");
+    launch(self, "checks", finish, dim3(1), 64, *e);
     e->first = first;
     e->loss_count = e->counter_count = 0;
 }

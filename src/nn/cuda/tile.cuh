@@ -128,8 +128,19 @@ template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
     }
 };
 
-typedef tile<32, 32, 4, 4> small_tile;  /* short: for one network */
-typedef tile<64, 64, 8, 1> medium_tile; /* busy: for many */
+#ifndef VARIANT
+#    define VARIANT 0
+#endif
+#if VARIANT == 0
+typedef tile<32, 16, 4, 8> small_tile;
+typedef tile<64, 64, 8, 1> medium_tile;
+#elif VARIANT == 1
+typedef tile<32, 32, 4, 4> small_tile;
+typedef tile<64, 64, 8, 2> medium_tile;
+#else
+typedef tile<16, 16, 4, 16> small_tile;
+typedef tile<64, 32, 8, 2> medium_tile;
+#endif
 
 /* Four numbers, of which the first `inside` are there; at once where they are aligned. */
 __device__ inline float4 load_quad(const float *p, bool aligned, int inside)
