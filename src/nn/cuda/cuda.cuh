@@ -158,6 +158,7 @@ __device__ inline double block_sum(double x)
 
 __device__ inline float act_value(int act, float x)
 {
+    if (act == NN_LINEAR) return x;
     switch (act) {
     case NN_RELU:
         return x > 0 ? x : 0;
@@ -180,6 +181,7 @@ __device__ inline float act_value(int act, float x)
 /* d · act'(x), where y = act(x) */
 __device__ inline float act_slope(int act, float y, float d)
 {
+    if (act == NN_RELU) return y > 0 ? d : 0;
     switch (act) {
     case NN_RELU:
         return y > 0 ? d : 0;

@@ -18,7 +18,7 @@
 
 enum { UNITS = 8, THREADS = 256 }; /* units of a forward block: 8 × 4 gates are a tile's width */
 
-typedef tile<32, 32, 4, 4> gate_tile;
+typedef tile<32, 32, 8, 4, 8> gate_tile;
 
 typedef struct parts {
     float *gates, *tanh_c, *h_before, *dc;
@@ -110,7 +110,7 @@ __device__ static void forward_cell(const nn_call *c, int r, int t, int b, int u
         p.h_before[(row + (size_t)B) * h + u] = starts(c, r, t + 1, b) ? 0 : now;
 }
 
-__global__ static void __launch_bounds__(THREADS)
+__global__ static void __launch_bounds__(THREADS, gate_tile::RESIDENT)
     forward_step(const __grid_constant__ nn_call c, int t)
 {
     await_previous();

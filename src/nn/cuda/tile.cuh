@@ -10,11 +10,17 @@
 
 #include "nn/cuda/cuda.cuh"
 
-/* TALL × WIDE tiles, MICRO × 4 numbers per thread, GROUPS ways to split k. */
-template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
+/* TALL × WIDE tiles, MICRO × SPAN numbers per thread, GROUPS ways to split k. A thread's columns
+ * lie in fours, 4 · ACROSS apart: reading four at a time is what shared memory likes. The more
+ * numbers per thread, the fewer reads per product: 4 × 4 is bound by shared memory, 8 × 8 is not.
+ */
+template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
     enum { DEPTH = 16, PAD = 4 };
-    enum { TEAM = TALL / MICRO * (WIDE / 4), THREADS = TEAM * GROUPS };
+    enum { ACROSS = WIDE / SPAN, TEAM = TALL / MICRO * ACROSS, THREADS = TEAM * GROUPS };
     enum { HEIGHT = TALL, WIDTH = WIDE };
+    /* blocks that shall fit a processor, by the registers that they need */
+    enum { REGISTERS = MICRO * SPAN > 32 ? 168 : MICRO *SPAN > 16 ? 112 : 80 };
+    enum { RESIDENT = 65536 / (THREADS * REGISTERS) };
     enum { LOADS_A = TALL * DEPTH / 4 / TEAM, LOADS_B = WIDE * DEPTH / 4 / TEAM }; /* quads */
 
     struct slices {
@@ -23,7 +29,7 @@ template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
     union __align__(16) memory
     { /* shared, the kernel's */
         slices s;
-        float sum[GROUPS][GROUPS > 1 ? TALL : 1][WIDE];
+        float sum[GROUPS][TALL][WIDE];
     };
 
     /* Quad number e of a slice: four numbers along k, or along the rows. */
@@ -69,8 +75,8 @@ template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
                                int depth, const A &a, const B &b, const Out &out)
     {
         int group = (int)threadIdx.x / TEAM, me = (int)threadIdx.x % TEAM;
-        int tx = me % (WIDE / 4) * 4, ty = me / (WIDE / 4) * MICRO;
-        float acc[MICRO][4] = {};
+        int tx = me % ACROSS * 4, ty = me / ACROSS * MICRO;
+        float acc[MICRO][SPAN] = {};
         float4 next_a[LOADS_A], next_b[LOADS_B];
         int k0 = from + group * DEPTH;
         fetch<TALL, LOADS_A>(next_a, a, row0, m, k0, depth, me);
@@ -86,61 +92,54 @@ template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
             }
 #pragma unroll
             for (int k = 0; k < DEPTH; k++) {
-                float4 right = *(const float4 *)&mem.s.b[group][k][tx];
-                float left[MICRO];
+                float left[MICRO], right[SPAN];
+#pragma unroll
+                for (int j = 0; j < SPAN; j += 4)
+                    *(float4 *)&right[j] = *(const float4 *)&mem.s.b[group][k][tx + j * ACROSS];
 #pragma unroll
                 for (int i = 0; i < MICRO; i += 4)
                     *(float4 *)&left[i] = *(const float4 *)&mem.s.a[group][k][ty + i];
 #pragma unroll
-                for (int i = 0; i < MICRO; i++) {
-                    acc[i][0] = fmaf(left[i], right.x, acc[i][0]);
-                    acc[i][1] = fmaf(left[i], right.y, acc[i][1]);
-                    acc[i][2] = fmaf(left[i], right.z, acc[i][2]);
-                    acc[i][3] = fmaf(left[i], right.w, acc[i][3]);
-                }
+                for (int i = 0; i < MICRO; i++)
+#pragma unroll
+                    for (int j = 0; j < SPAN; j++) acc[i][j] = fmaf(left[i], right[j], acc[i][j]);
             }
             __syncthreads();
         }
         finish(mem, acc, group, ty, tx, row0, column0, m, n, out);
     }
 
-    template <class Out>
-    __device__ static void finish(memory &mem, float (*acc)[4], int group, int ty, int tx, int row0,
-                                  int column0, int m, int n, const Out &out)
+    /* The column of a thread's j-th number. */
+    __device__ static int column_of(int tx, int j)
     {
-        if constexpr (GROUPS == 1) {
-            for (int i = 0; i < MICRO; i++)
-                for (int j = 0; j < 4; j++)
-                    if (row0 + ty + i < m && column0 + tx + j < n)
-                        out(row0 + ty + i, column0 + tx + j, acc[i][j]);
-        } else {
-            for (int i = 0; i < MICRO; i++)
-                for (int j = 0; j < 4; j++) mem.sum[group][ty + i][tx + j] = acc[i][j];
-            __syncthreads();
-            for (int e = (int)threadIdx.x; e < TALL * WIDE; e += THREADS) {
-                int i = e / WIDE, j = e % WIDE;
-                float sum = 0;
-                for (int g = 0; g < GROUPS; g++) sum += mem.sum[g][i][j];
-                if (row0 + i < m && column0 + j < n) out(row0 + i, column0 + j, sum);
-            }
-            __syncthreads();
+        return tx + j / 4 * 4 * ACROSS + j % 4;
+    }
+
+    template <class Out>
+    __device__ static void finish(memory &mem, float (*acc)[SPAN], int group, int ty, int tx,
+                                  int row0, int column0, int m, int n, const Out &out)
+    {
+#pragma unroll
+        for (int i = 0; i < MICRO; i++)
+#pragma unroll
+            for (int j = 0; j < SPAN; j++) mem.sum[group][ty + i][column_of(tx, j)] = acc[i][j];
+        __syncthreads();
+        for (int e = (int)threadIdx.x; e < TALL * WIDE; e += THREADS) {
+            int i = e / WIDE, j = e % WIDE;
+            float sum = 0;
+            for (int g = 0; g < GROUPS; g++) sum += mem.sum[g][i][j];
+            if (row0 + i < m && column0 + j < n) out(row0 + i, column0 + j, sum);
         }
+        __syncthreads();
     }
 };
 
 #ifndef VARIANT
-#    define VARIANT 0
-#endif
-#if VARIANT == 0
-typedef tile<32, 16, 4, 8> small_tile;
-typedef tile<64, 64, 8, 1> medium_tile;
-#elif VARIANT == 1
-typedef tile<32, 32, 4, 4> small_tile;
-typedef tile<64, 64, 8, 2> medium_tile;
+typedef tile<32, 16, 4, 4, 8> small_tile;  /* short: for one network */
 #else
-typedef tile<16, 16, 4, 16> small_tile;
-typedef tile<64, 32, 8, 2> medium_tile;
+typedef tile<32, 32, 8, 4, 8> small_tile;  /* short: for one network */
 #endif
+typedef tile<64, 64, 8, 8, 2> medium_tile; /* busy: for many */
 
 /* Four numbers, of which the first `inside` are there; at once where they are aligned. */
 __device__ inline float4 load_quad(const float *p, bool aligned, int inside)
@@ -192,6 +191,8 @@ template <bool ALONG> struct sloped {
         float4 g = d.quad(x, k, extent, depth);
         if (act == NN_LINEAR) return g;
         float4 v = y.quad(x, k, extent, depth);
+        if (act == NN_RELU)
+            return {v.x > 0 ? g.x : 0, v.y > 0 ? g.y : 0, v.z > 0 ? g.z : 0, v.w > 0 ? g.w : 0};
         g.x = act_slope(act, v.x, g.x);
         g.y = act_slope(act, v.y, g.y);
         g.z = act_slope(act, v.z, g.z);
