@@ -8,7 +8,11 @@
 #ifndef NN_CUDA_TILE_CUH
 #define NN_CUDA_TILE_CUH
 
+#include <mma.h>
+
 #include "nn/cuda/cuda.cuh"
+
+namespace wmma = nvcuda::wmma;
 
 /* TALL × WIDE tiles, MICRO × SPAN numbers per thread, GROUPS ways to split k. A thread's columns
  * lie in fours, 4 · ACROSS apart: reading four at a time is what shared memory likes. The more
@@ -69,14 +73,90 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
         }
     }
 
+    /* A group's sums, by ordinary arithmetic or (each group a warp) by the tensor cores. */
+    template <bool TF32, int UNUSED = 0> struct sums {
+        float acc[MICRO][SPAN] = {};
+
+        __device__ void add(const float (*a)[TALL + PAD], const float (*b)[WIDE + PAD], int me)
+        {
+            int tx = me % ACROSS * 4, ty = me / ACROSS * MICRO;
+#pragma unroll
+            for (int k = 0; k < DEPTH; k++) {
+                float left[MICRO], right[SPAN];
+#pragma unroll
+                for (int j = 0; j < SPAN; j += 4)
+                    *(float4 *)&right[j] = *(const float4 *)&b[k][tx + j * ACROSS];
+#pragma unroll
+                for (int i = 0; i < MICRO; i += 4)
+                    *(float4 *)&left[i] = *(const float4 *)&a[k][ty + i];
+#pragma unroll
+                for (int i = 0; i < MICRO; i++)
+#pragma unroll
+                    for (int j = 0; j < SPAN; j++) acc[i][j] = fmaf(left[i], right[j], acc[i][j]);
+            }
+        }
+
+        __device__ void put(float (*to)[WIDE], int me) const
+        {
+            int tx = me % ACROSS * 4, ty = me / ACROSS * MICRO;
+#pragma unroll
+            for (int i = 0; i < MICRO; i++)
+#pragma unroll
+                for (int j = 0; j < SPAN; j++)
+                    to[ty + i][tx + j / 4 * 4 * ACROSS + j % 4] = acc[i][j];
+        }
+    };
+
+    template <int UNUSED> struct sums<true, UNUSED> {
+        enum { DOWN = TALL / 16, RIGHT = WIDE / 16 };
+        wmma::fragment<wmma::accumulator, 16, 16, 8, float> acc[DOWN][RIGHT];
+
+        __device__ sums()
+        {
+            static_assert(TEAM == 32, "a group is a warp");
+            for (int i = 0; i < DOWN; i++)
+                for (int j = 0; j < RIGHT; j++) wmma::fill_fragment(acc[i][j], 0.0f);
+        }
+
+        __device__ void add(const float (*a)[TALL + PAD], const float (*b)[WIDE + PAD], int)
+        {
+#pragma unroll
+            for (int k = 0; k < DEPTH; k += 8) {
+                wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::col_major>
+                    left[DOWN];
+                wmma::fragment<wmma::matrix_b, 16, 16, 8, wmma::precision::tf32, wmma::row_major>
+                    right;
+                for (int i = 0; i < DOWN; i++) {
+                    wmma::load_matrix_sync(left[i], &a[k][16 * i], TALL + PAD);
+                    for (int e = 0; e < left[i].num_elements; e++)
+                        left[i].x[e] = wmma::__float_to_tf32(left[i].x[e]);
+                }
+                for (int j = 0; j < RIGHT; j++) {
+                    wmma::load_matrix_sync(right, &b[k][16 * j], WIDE + PAD);
+                    for (int e = 0; e < right.num_elements; e++)
+                        right.x[e] = wmma::__float_to_tf32(right.x[e]);
+                    for (int i = 0; i < DOWN; i++)
+                        wmma::mma_sync(acc[i][j], left[i], right, acc[i][j]);
+                }
+            }
+        }
+
+        __device__ void put(float (*to)[WIDE], int) const
+        {
+            for (int i = 0; i < DOWN; i++)
+                for (int j = 0; j < RIGHT; j++)
+                    wmma::store_matrix_sync(&to[16 * i][16 * j], acc[i][j], WIDE,
+                                            wmma::mem_row_major);
+        }
+    };
+
     /* Rows from row0 and columns from column0 of an m × n product; k runs over [from, depth). */
-    template <class A, class B, class Out>
+    template <bool TF32 = false, class A, class B, class Out>
     __device__ static void run(memory &mem, int row0, int column0, int m, int n, int from,
                                int depth, const A &a, const B &b, const Out &out)
     {
         int group = (int)threadIdx.x / TEAM, me = (int)threadIdx.x % TEAM;
-        int tx = me % ACROSS * 4, ty = me / ACROSS * MICRO;
-        float acc[MICRO][SPAN] = {};
+        sums<TF32> total;
         float4 next_a[LOADS_A], next_b[LOADS_B];
         int k0 = from + group * DEPTH;
         fetch<TALL, LOADS_A>(next_a, a, row0, m, k0, depth, me);
@@ -90,39 +170,10 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
                 fetch<TALL, LOADS_A>(next_a, a, row0, m, k0, depth, me);
                 fetch<WIDE, LOADS_B>(next_b, b, column0, n, k0, depth, me);
             }
-#pragma unroll
-            for (int k = 0; k < DEPTH; k++) {
-                float left[MICRO], right[SPAN];
-#pragma unroll
-                for (int j = 0; j < SPAN; j += 4)
-                    *(float4 *)&right[j] = *(const float4 *)&mem.s.b[group][k][tx + j * ACROSS];
-#pragma unroll
-                for (int i = 0; i < MICRO; i += 4)
-                    *(float4 *)&left[i] = *(const float4 *)&mem.s.a[group][k][ty + i];
-#pragma unroll
-                for (int i = 0; i < MICRO; i++)
-#pragma unroll
-                    for (int j = 0; j < SPAN; j++) acc[i][j] = fmaf(left[i], right[j], acc[i][j]);
-            }
+            total.add(mem.s.a[group], mem.s.b[group], me);
             __syncthreads();
         }
-        finish(mem, acc, group, ty, tx, row0, column0, m, n, out);
-    }
-
-    /* The column of a thread's j-th number. */
-    __device__ static int column_of(int tx, int j)
-    {
-        return tx + j / 4 * 4 * ACROSS + j % 4;
-    }
-
-    template <class Out>
-    __device__ static void finish(memory &mem, float (*acc)[SPAN], int group, int ty, int tx,
-                                  int row0, int column0, int m, int n, const Out &out)
-    {
-#pragma unroll
-        for (int i = 0; i < MICRO; i++)
-#pragma unroll
-            for (int j = 0; j < SPAN; j++) mem.sum[group][ty + i][column_of(tx, j)] = acc[i][j];
+        total.put(mem.sum[group], me);
         __syncthreads();
         for (int e = (int)threadIdx.x; e < TALL * WIDE; e += THREADS) {
             int i = e / WIDE, j = e % WIDE;
@@ -135,9 +186,9 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
 };
 
 #ifndef VARIANT
-typedef tile<32, 16, 4, 4, 8> small_tile;  /* short: for one network */
+typedef tile<32, 16, 4, 4, 8> small_tile; /* short: for one network */
 #else
-typedef tile<32, 32, 8, 4, 8> small_tile;  /* short: for one network */
+typedef tile<32, 32, 8, 4, 8> small_tile; /* short: for one network */
 #endif
 typedef tile<64, 64, 8, 8, 2> medium_tile; /* busy: for many */
 
