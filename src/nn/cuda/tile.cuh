@@ -22,6 +22,10 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
     enum { DEPTH = 16, PAD = 4 };
     enum { ACROSS = WIDE / SPAN, TEAM = TALL / MICRO * ACROSS, THREADS = TEAM * GROUPS };
     enum { HEIGHT = TALL, WIDTH = WIDE };
+    /* Whether to load the next slice while this one is multiplied. Not where one or two rounds are
+     * all there is: then the kernel's length in instructions counts. */
+    static const bool AHEAD = GROUPS < 8;
+    static const int UNROLL = AHEAD ? DEPTH : 4;
     /* blocks that shall fit a processor, by the registers that they need */
     enum { REGISTERS = MICRO * SPAN > 32 ? 168 : MICRO *SPAN > 16 ? 112 : 80 };
     enum { RESIDENT = 65536 / (THREADS * REGISTERS) };
@@ -73,6 +77,14 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
         }
     }
 
+    template <class A, class B>
+    __device__ static void load(float4 *to_a, float4 *to_b, const A &a, const B &b, int row0,
+                                int column0, int m, int n, int k0, int depth, int me)
+    {
+        fetch<TALL, LOADS_A>(to_a, a, row0, m, k0, depth, me);
+        fetch<WIDE, LOADS_B>(to_b, b, column0, n, k0, depth, me);
+    }
+
     /* A group's sums, by ordinary arithmetic or (each group a warp) by the tensor cores. */
     template <bool TF32, int UNUSED = 0> struct sums {
         float acc[MICRO][SPAN] = {};
@@ -80,7 +92,7 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
         __device__ void add(const float (*a)[TALL + PAD], const float (*b)[WIDE + PAD], int me)
         {
             int tx = me % ACROSS * 4, ty = me / ACROSS * MICRO;
-#pragma unroll
+#pragma unroll UNROLL
             for (int k = 0; k < DEPTH; k++) {
                 float left[MICRO], right[SPAN];
 #pragma unroll
@@ -159,22 +171,22 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
         sums<TF32> total;
         float4 next_a[LOADS_A], next_b[LOADS_B];
         int k0 = from + group * DEPTH;
-        fetch<TALL, LOADS_A>(next_a, a, row0, m, k0, depth, me);
-        fetch<WIDE, LOADS_B>(next_b, b, column0, n, k0, depth, me);
+        if (AHEAD) load(next_a, next_b, a, b, row0, column0, m, n, k0, depth, me);
+#pragma unroll 1
         for (int base = from; base < depth; base += GROUPS * DEPTH) {
+            if (!AHEAD) load(next_a, next_b, a, b, row0, column0, m, n, k0, depth, me);
             store<TALL, LOADS_A, A::along>(mem.s.a[group], next_a, me);
             store<WIDE, LOADS_B, B::along>(mem.s.b[group], next_b, me);
             __syncthreads();
             k0 += GROUPS * DEPTH;
-            if (base + GROUPS * DEPTH < depth) {
-                fetch<TALL, LOADS_A>(next_a, a, row0, m, k0, depth, me);
-                fetch<WIDE, LOADS_B>(next_b, b, column0, n, k0, depth, me);
-            }
+            if (AHEAD && base + GROUPS * DEPTH < depth)
+                load(next_a, next_b, a, b, row0, column0, m, n, k0, depth, me);
             total.add(mem.s.a[group], mem.s.b[group], me);
             __syncthreads();
         }
         total.put(mem.sum[group], me);
         __syncthreads();
+#pragma unroll 1
         for (int e = (int)threadIdx.x; e < TALL * WIDE; e += THREADS) {
             int i = e / WIDE, j = e % WIDE;
             float sum = 0;
