@@ -96,7 +96,8 @@ const char *nn_name_of(nn_var v);
  * backend's memory can be read by this process (the CPU's can). */
 void nn_write(nn_var v, int replica, const real *from);
 void nn_read(nn_var v, int replica, real *to);
-void nn_copy_in(nn_graph *g, void *to, const void *from, size_t bytes); /* to the backend's memory */
+void nn_copy_in(nn_graph *g, void *to, const void *from,
+                size_t bytes); /* to the backend's memory */
 void nn_copy_out(nn_graph *g, void *to, const void *from, size_t bytes);
 real *nn_data(nn_var v, int replica);
 real *nn_grad(nn_var v, int replica);

@@ -63,7 +63,7 @@ void checkpoint_free(checkpoint *c)
     mem_free(c);
 }
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void print_shape(text *t, const state_item *item)
 {
