@@ -23,7 +23,7 @@ extern "C" {
 
 struct config;
 struct nn_backend;
-struct state;
+struct state_list;
 
 /* What an agent is told when it is made. */
 typedef struct fans_algo_setup {
@@ -75,7 +75,7 @@ typedef struct fans_algo_def {
     int (*update)(void *agent);
 
     /* Lists all that must survive a restart, for one replica (src/rl/state.h). Optional. */
-    void (*state)(void *agent, int replica, struct state *s);
+    void (*state)(void *agent, int replica, struct state_list *s);
 
     /* Numbers for curves: losses and the like; always the same names in the same order. Optional.
      */

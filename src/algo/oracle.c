@@ -94,7 +94,7 @@ static int update(void *agent)
     return learner_update(((oracle *)agent)->learner);
 }
 
-static void list_state(void *agent, int replica, state *s)
+static void list_state(void *agent, int replica, state_list *s)
 {
     learner_state(((oracle *)agent)->learner, replica, s);
 }

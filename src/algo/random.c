@@ -33,7 +33,7 @@ static int act(void *agent, const fans_moment *now, bool explore, float *action)
     return 0;
 }
 
-static void list_state(void *agent, int replica, state *s)
+static void list_state(void *agent, int replica, state_list *s)
 {
     state_add_number(s, "random/drawn", STATE_U64, &((chance *)agent)->streams[replica].drawn);
 }

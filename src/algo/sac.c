@@ -32,7 +32,7 @@ static int update(void *agent)
     return learner_update(agent);
 }
 
-static void list_state(void *agent, int replica, state *s)
+static void list_state(void *agent, int replica, state_list *s)
 {
     learner_state(agent, replica, s);
 }

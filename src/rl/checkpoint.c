@@ -29,7 +29,7 @@ struct checkpoint {
     ZSTD_CCtx *zstd;
 };
 
-int checkpoint_new(checkpoint **out, const state *s)
+int checkpoint_new(checkpoint **out, const state_list *s)
 {
     int rc = FANS_ENOMEM;
     checkpoint *c = mem_alloc(sizeof *c);
@@ -99,7 +99,7 @@ static bool stands_in(int pass, const state_item *item)
             if (stands_in(pass, &(s)->items[i]))
 
 /* The names, types and places of all items; `sizes` are the stored ones. */
-static int write_header(text *t, const state *s, const char *kind, const size_t *sizes)
+static int write_header(text *t, const state_list *s, const char *kind, const size_t *sizes)
 {
     size_t at = 0;
     t->length = 0;
@@ -129,7 +129,7 @@ static int write_header(text *t, const state *s, const char *kind, const size_t 
     return text_done(t);
 }
 
-int checkpoint_write(checkpoint *c, const state *s, const char *kind, const char *path)
+int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const char *path)
 {
     /* the numbers first, behind the room a header can need; then the header in front of them */
     size_t room = 4096 + 512 * s->count, at = room;
@@ -269,7 +269,7 @@ static int check_kind(const opened *f, const char *kind, const char *path)
                      stored ? stored : "another program", kind);
 }
 
-int checkpoint_read(const state *s, const char *kind, const char *path)
+int checkpoint_read(const state_list *s, const char *kind, const char *path)
 {
     opened f;
     char *all = NULL;

@@ -205,12 +205,12 @@ int learner_update(learner *l)
 
 /* ---- state and curves ------------------------------------------------------------------------ */
 
-static void add_stream(state *s, const char *name, rng *r)
+static void add_stream(state_list *s, const char *name, rng *r)
 {
     state_add_number(s, name, STATE_U64, &r->drawn); /* seed and purpose follow from the run */
 }
 
-void learner_state(learner *l, int replica, state *s)
+void learner_state(learner *l, int replica, state_list *s)
 {
     char name[32];
     sac_state(l->sac, replica, s);

@@ -33,7 +33,7 @@ void learner_store(learner *l, const fans_moment *before, const float *extra, co
 int learner_update(learner *l);
 
 replay *learner_replay(learner *l);
-void learner_state(learner *l, int replica, state *s);
+void learner_state(learner *l, int replica, state_list *s);
 void learner_scalars(learner *l, int replica, fans_scalar_fn *emit, void *user);
 
 #endif

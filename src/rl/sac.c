@@ -210,7 +210,7 @@ sac_losses sac_losses_of(sac *s, int replica)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-void sac_state(sac *s, int replica, state *list)
+void sac_state(sac *s, int replica, state_list *list)
 {
     int n;
     nn_group *groups[] = {s->actor, s->critic, s->target, s->temp};

@@ -52,6 +52,6 @@ typedef struct sac_losses {
 } sac_losses;
 sac_losses sac_losses_of(sac *s, int replica); /* of the last update */
 
-void sac_state(sac *s, int replica, state *list);
+void sac_state(sac *s, int replica, state_list *list);
 
 #endif

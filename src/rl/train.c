@@ -17,7 +17,7 @@ enum { RECENT = 100 }; /* episodes in a mean */
 /* What a seed remembers, apart from its agent and worlds. */
 typedef struct replica {
     run run;
-    state state;
+    state_list state;
     int64_t tick, episodes;
     double recent[RECENT], lengths[RECENT]; /* rings over episodes */
     double wall;                            /* seconds, over all starts */
@@ -105,7 +105,7 @@ static int open_agent(training *t, text *dump)
 static int list_state(training *t, int r)
 {
     replica *p = &t->replicas[r];
-    state *s = &p->state;
+    state_list *s = &p->state;
     char name[32];
     state_add_number(s, "run/tick", STATE_I64, &p->tick);
     state_add_number(s, "run/episodes", STATE_I64, &p->episodes);
@@ -559,6 +559,11 @@ train_progress training_progress(const training *t)
 train_times training_times(const training *t)
 {
     return t->times;
+}
+
+const state_list *training_state(const training *t, int r)
+{
+    return &t->replicas[r].state;
 }
 
 int training_seeds(const training *t)

@@ -10,6 +10,7 @@
 #include "env/worlds.h"
 #include "fans/algo.h"
 #include "rl/run.h"
+#include "rl/state.h"
 
 #define TRAIN_OPTIONS(X)                                                                         \
     X(TEXT, algo, "sac", "which algorithm: see `fans list algos`")                               \
@@ -68,6 +69,7 @@ train_times training_times(const training *t);
 /* The final return of a seed so far: the mean of its last 100 episodes. */
 double training_final(const training *t, int replica);
 int training_seeds(const training *t);
+const state_list *training_state(const training *t, int replica); /* all that a checkpoint holds */
 const char *training_folder(const training *t, int replica);
 
 #endif
