@@ -23,6 +23,7 @@ extern "C" {
 
 struct config;
 struct nn_backend;
+struct pool;
 struct state_list;
 
 /* What an agent is told when it is made. */
@@ -34,6 +35,7 @@ typedef struct fans_algo_setup {
     int moving_count;
     struct config *config; /* an algorithm takes its own sections from it */
     struct nn_backend *backend;
+    struct pool *pool;
     struct text *dump; /* ... and appends them here as it understood them */
 } fans_algo_setup;
 

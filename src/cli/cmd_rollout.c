@@ -269,7 +269,7 @@ static int print_summary(const rollout *r, const summary *s)
         if (r->low[k] < r->high[k])
             row(&t, info->factors[k].name, "from %.4g to %.4g", r->low[k], r->high[k]);
     if (r->film) table_row(&t, "film", r->film_path);
-    row(&t, "speed", "%.0f steps a second", (double)time.t / fmax(r->seconds, 1e-9));
+    row(&t, "pace", "%.0f steps a second", (double)time.t / fmax(r->seconds, 1e-9));
     int rc = table_print(&t);
     table_free(&t);
     return rc;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "rl/norm.h"
 
 OPTIONS_GROUP(replay_option_group, replay_options, "replay", "what is remembered of the past",
@@ -23,7 +24,8 @@ struct learner {
     int64_t *steps; /* [replicas] steps seen (of all worlds together) */
     int64_t *updates;
     float *input;                   /* (rows, inputs) */
-    float *obs_batch, *extra_batch; /* (batch, …) */
+    float *obs_batch, *extra_batch; /* (replicas, batch, …) */
+    pool *pool;
     arena *memory;
 };
 
@@ -52,8 +54,8 @@ static int claim(learner *l, double **stats)
     TRY(arena_declare(l->memory, &l->steps, R * sizeof *l->steps));
     TRY(arena_declare(l->memory, &l->updates, R * sizeof *l->updates));
     TRY(arena_declare(l->memory, &l->input, rows * (size_t)l->inputs * sizeof(float)));
-    TRY(arena_declare(l->memory, &l->obs_batch, batch * (size_t)l->obs * sizeof(float)));
-    TRY(arena_declare(l->memory, &l->extra_batch, batch * (size_t)l->extra * sizeof(float)));
+    TRY(arena_declare(l->memory, &l->obs_batch, R * batch * (size_t)l->obs * sizeof(float)));
+    TRY(arena_declare(l->memory, &l->extra_batch, R * batch * (size_t)l->extra * sizeof(float)));
     TRY(arena_declare(l->memory, stats, 2 * R * (size_t)l->obs * sizeof(double)));
     TRY(arena_commit(l->memory));
 out:
@@ -71,7 +73,8 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra)
                    .obs = s->info->obs_dim,
                    .act = s->info->act_dim,
                    .extra = extra,
-                   .inputs = s->info->obs_dim + extra};
+                   .inputs = s->info->obs_dim + extra,
+                   .pool = s->pool};
     TRY(take_options(l, s));
     TRY(claim(l, &stats));
     for (int r = 0; r < l->replicas; r++) {
@@ -165,21 +168,26 @@ void learner_store(learner *l, const fans_moment *before, const float *extra, co
 }
 
 /* A batch of one replica, from its own lanes, into SAC's memory. */
-static void draw_batch(learner *l, int r)
+static void draw_batch(void *arg, int r)
 {
+    learner *l = arg;
     sac_batch b = sac_batch_of(l->sac, r);
+    size_t first_row = (size_t)r * (size_t)l->so.batch;
+    float *obs = l->obs_batch + first_row * (size_t)l->obs;
+    float *extra = l->extra_batch + first_row * (size_t)l->extra;
     rng again = l->sampling[r]; /* the successors are drawn by the same numbers */
-    replay_batch now = {.obs = l->obs_batch,
-                        .extra = l->extra_batch,
+    replay_batch now = {.obs = obs,
+                        .extra = extra,
                         .action = b.action,
                         .reward = b.reward,
                         .terminated = b.terminated};
-    replay_batch next = {.next = l->obs_batch, .next_extra = l->extra_batch};
+    replay_batch next = {.next = obs, .next_extra = extra};
     int first = r * l->worlds;
     replay_sample(l->replay, first, l->worlds, &l->sampling[r], l->so.batch, &now);
-    join(l, r, l->obs_batch, l->extra_batch, l->so.batch, b.input);
+    join(l, r, obs, extra, l->so.batch, b.input);
     replay_sample(l->replay, first, l->worlds, &again, l->so.batch, &next);
-    join(l, r, l->obs_batch, l->extra_batch, l->so.batch, b.next);
+    join(l, r, obs, extra, l->so.batch, b.next);
+    l->updates[r]++;
 }
 
 static bool due(const learner *l)
@@ -193,10 +201,7 @@ int learner_update(learner *l)
 {
     if (!due(l)) return 0;
     for (int i = 0; i < l->so.updates; i++) {
-        for (int r = 0; r < l->replicas; r++) {
-            draw_batch(l, r);
-            l->updates[r]++;
-        }
+        pool_run(l->pool, l->replicas, draw_batch, l);
         int rc = sac_update(l->sac);
         if (rc < 0) return rc;
     }

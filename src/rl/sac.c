@@ -157,13 +157,11 @@ void sac_free(sac *s)
 
 int sac_act(sac *s, const float *inputs, bool explore, float *actions)
 {
-    size_t in = (size_t)s->rows * (size_t)s->inputs, out = (size_t)s->rows * (size_t)s->actions;
-    for (int r = 0; r < s->replicas; r++) nn_write(s->here, r, inputs + (size_t)r * in);
+    nn_write_all(s->here, inputs);
     int rc = nn_plan_run(s->act_plan);
     if (rc < 0) return rc;
-    for (int r = 0; r < s->replicas; r++)
-        nn_read(explore ? s->sample : s->mean, r, actions + (size_t)r * out);
-    for (size_t i = 0; i < out * (size_t)s->replicas; i++)
+    nn_read_all(explore ? s->sample : s->mean, actions);
+    for (int i = 0; i < s->replicas * s->rows * s->actions; i++)
         if (!isfinite(actions[i]))
             return fans_fail(FANS_ENUMERIC, "the policy's action is %g", (double)actions[i]);
     return 0;
@@ -183,14 +181,11 @@ int sac_update(sac *s)
     nn_adam adam = NN_ADAM_DEFAULT;
     adam.lr = s->o.lr;
     adam.clip = s->o.clip;
-    for (int r = 0; r < s->replicas; r++) {
-        sac_batch b = sac_batch_of(s, r);
-        nn_write(s->input, r, b.input);
-        nn_write(s->action, r, b.action);
-        nn_write(s->reward, r, b.reward);
-        nn_write(s->terminated, r, b.terminated);
-        nn_write(s->next, r, b.next);
-    }
+    nn_write_all(s->input, s->staged.input);
+    nn_write_all(s->action, s->staged.action);
+    nn_write_all(s->reward, s->staged.reward);
+    nn_write_all(s->terminated, s->staged.terminated);
+    nn_write_all(s->next, s->staged.next);
     TRY(nn_plan_run(s->critic_plan));
     TRY(nn_group_adam(s->critic, &adam));
     TRY(nn_plan_run(s->actor_plan));

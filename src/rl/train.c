@@ -97,6 +97,7 @@ static int open_agent(training *t, text *dump)
                          .moving_count = n,
                          .config = t->s.config,
                          .backend = t->s.backend,
+                         .pool = t->s.pool,
                          .dump = dump};
     return t->s.algo->open(&t->agent, &s);
 }
