@@ -9,7 +9,7 @@ static int open_agent(void **agent, const fans_algo_setup *setup)
 {
     size_t *n = mem_alloc(sizeof *n);
     if (!n) return FANS_ENOMEM;
-    *n = (size_t)(setup->replicas * setup->worlds * setup->info->act_dim);
+    *n = (size_t)setup->replicas * (size_t)setup->worlds * (size_t)setup->info->act_dim;
     *agent = n;
     return 0;
 }

@@ -16,7 +16,7 @@ static int open_agent(void **agent, const fans_algo_setup *setup)
     chance *c = mem_alloc(sizeof *c + (size_t)setup->replicas * sizeof *c->streams);
     if (!c) return FANS_ENOMEM;
     c->replicas = setup->replicas;
-    c->each = (size_t)(setup->worlds * setup->info->act_dim);
+    c->each = (size_t)setup->worlds * (size_t)setup->info->act_dim;
     for (int r = 0; r < c->replicas; r++)
         c->streams[r] = rng_stream(setup->seeds[r], "random actions", 0);
     *agent = c;

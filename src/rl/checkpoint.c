@@ -234,8 +234,8 @@ static int find(const opened *f, const char *path, const char *name, const char 
 
 static int load_packed(const opened *f, const char *path, const state_item *item, char *to)
 {
-    const char *at;
-    size_t n, bytes = state_item_bytes(item);
+    const char *at = NULL;
+    size_t n = 0, bytes = state_item_bytes(item);
     int rc = find(f, path, item->name, "U8", NULL, &at, &n);
     if (rc < 0) return rc;
     if (ZSTD_getFrameContentSize(at, n) != bytes)
@@ -248,8 +248,8 @@ static int load_packed(const opened *f, const char *path, const state_item *item
 
 static int load_plain(const opened *f, const char *path, const state_item *item, char *to)
 {
-    const char *at;
-    size_t n, bytes = state_item_bytes(item);
+    const char *at = NULL;
+    size_t n = 0, bytes = state_item_bytes(item);
     json_t *shape = json_array();
     for (int i = 0; i < item->rank; i++) json_array_append_new(shape, json_integer(item->shape[i]));
     int rc = find(f, path, item->name, DTYPES[item->type], shape, &at, &n);

@@ -342,7 +342,7 @@ int training_new(training **out, const train_setup *s)
     t->replicas = mem_alloc((size_t)s->seeds * sizeof *t->replicas);
     TRY(t->seeds && t->replicas ? 0 : FANS_ENOMEM);
     for (int r = 0; r < s->seeds; r++) {
-        t->seeds[r] = (uint64_t)(s->options.seed + r);
+        t->seeds[r] = (uint64_t)s->options.seed + (uint64_t)r;
         t->replicas[r].run.metrics = -1;
     }
     TRY(claim(t));
@@ -456,7 +456,7 @@ static int write_results(training *t)
         json_t *one = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s}", "algo", t->s.algo->name,
                                 "env", t->s.task->def->name, "seed", (json_int_t)t->seeds[r],
                                 "episodes", (json_int_t)p->episodes, "steps",
-                                (json_int_t)(p->tick * t->worlds_each), "final_return",
+                                (json_int_t)p->tick * t->worlds_each, "final_return",
                                 mean_recent(p, p->recent), "wall_s", p->wall, "status", "done");
         json_t *file = json_pack("{s:[O]}", "runs", one);
         rc = run_file(&p->run, "result.json", path);
