@@ -205,12 +205,20 @@ sac_losses sac_losses_of(sac *s, int replica)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
+/* The counters of a backend with memory of its own advance there. */
+static void fetch_counters(void *arg)
+{
+    int n;
+    nn_graph_counters(((sac *)arg)->g, &n);
+}
+
 void sac_state(sac *s, int replica, state_list *list)
 {
     int n;
     nn_group *groups[] = {s->actor, s->critic, s->target, s->temp};
     for (int i = 0; i < 4; i++) state_add_group(list, nn_group_name(groups[i]), groups[i], replica);
     uint64_t *counters = nn_graph_counters(s->g, &n);
+    state_on_save(list, fetch_counters, s);
     state_add(list, "sac/counters", STATE_U64, 1, (int64_t[]){n}, counters);
     state_add_number(list, "sac/actor_steps", STATE_U64, nn_group_steps(s->actor));
     state_add_number(list, "sac/critic_steps", STATE_U64, nn_group_steps(s->critic));

@@ -57,6 +57,21 @@ void state_add_group(state_list *s, const char *prefix, nn_group *group, int rep
     }
 }
 
+void state_on_save(state_list *s, state_hook_fn *fn, void *arg)
+{
+    if (s->failed ||
+        mem_grow(&s->hooks, &s->hook_capacity, s->hook_count + 1, sizeof *s->hooks) < 0) {
+        s->failed = true;
+        return;
+    }
+    s->hooks[s->hook_count++] = (state_hook){fn, arg};
+}
+
+void state_refresh(const state_list *s)
+{
+    for (size_t i = 0; i < s->hook_count; i++) s->hooks[i].fn(s->hooks[i].arg);
+}
+
 void state_compress(state_list *s)
 {
     if (!s->failed) s->items[s->count - 1].compress = true;
@@ -70,6 +85,7 @@ int state_done(const state_list *s)
 void state_free(state_list *s)
 {
     mem_free(s->items);
+    mem_free(s->hooks);
     *s = (state_list){0};
 }
 

@@ -23,10 +23,19 @@ typedef struct state_item {
     bool compress;   /* large and repetitive: stored as a zstd frame */
 } state_item;
 
+/* Brings listed memory up to date with what it stands for, where that lives elsewhere. */
+typedef void state_hook_fn(void *arg);
+typedef struct state_hook {
+    state_hook_fn *fn;
+    void *arg;
+} state_hook;
+
 /* Start from {0}. A failed allocation is remembered; state_done reports it. */
 typedef struct state_list {
     state_item *items;
     size_t count, capacity;
+    state_hook *hooks;
+    size_t hook_count, hook_capacity;
     bool failed;
 } state_list;
 
@@ -38,6 +47,10 @@ void state_add_bytes(state_list *s, const char *name, void *data, size_t n);
 /* The parameters of one replica of a group under "prefix/name", its optimiser's moments under
  * "prefix.m/name" and "prefix.v/name". */
 void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica);
+
+/* Asks to be called before the items are saved. */
+void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
+void state_refresh(const state_list *s);
 
 /* Marks the item added last. */
 void state_compress(state_list *s);
