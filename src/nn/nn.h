@@ -73,6 +73,19 @@ typedef enum {
 
 struct pool;
 int nn_cpu_new(nn_backend **out, struct pool *p); /* borrows the pool */
+
+/* A GPU. The code for it is a library of its own, opened here; fails with one line that says what
+ * is missing. Plans and optimiser steps are then only queued: they return before they are done. */
+typedef enum { NN_FP32, NN_TF32, NN_BF16 } nn_precision; /* of large matrix products */
+typedef struct nn_cuda_options {
+    int device;
+    nn_precision precision;
+} nn_cuda_options;
+int nn_cuda_new(nn_backend **out, const nn_cuda_options *o);
+
+/* Says in one line which GPU there is, or why there is none; 0 or a negative code. */
+int nn_cuda_probe(char *out, size_t size);
+
 void nn_backend_free(nn_backend *b);
 const char *nn_backend_name(const nn_backend *b);
 
@@ -85,6 +98,10 @@ int nn_graph_commit(nn_graph *g);
 void nn_graph_free(nn_graph *g); /* its groups and plans too */
 int nn_graph_replicas(const nn_graph *g);
 size_t nn_graph_bytes(const nn_graph *g);
+
+/* Waits for what was queued, and fails when a loss or a gradient since the last call was not
+ * finite. On the CPU nothing is queued, and such faults were told at once. */
+int nn_graph_check(nn_graph *g);
 
 /* The counters of the graph's random operators: with the parameters, all that a resume needs. */
 uint64_t *nn_graph_counters(nn_graph *g, int *count);
@@ -165,7 +182,8 @@ nn_var nn_group_param(const nn_group *group, int i);
 int nn_plan_new(nn_plan **out, nn_graph *g, const nn_var *wanted, int wanted_count, int losses,
                 nn_group *const *groups, int group_count);
 
-/* Forward, then backward. Fails when a loss is not finite; the message names it. */
+/* Forward, then backward. Fails when a loss is not finite; the message names it. On a GPU this
+ * becomes known some runs later; until it is told, parameters stay as they were before it. */
 int nn_plan_run(nn_plan *p);
 double nn_plan_flops(const nn_plan *p); /* multiply-adds counted as two, matrix products only */
 

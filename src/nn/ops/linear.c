@@ -30,7 +30,7 @@ static const char *infer(nn_inference *f)
     if (f->attr.i[2] && nn_size(f->in[n + 1]) != (size_t)W.T * (size_t)W.D)
         return "the bias does not fit the outputs";
     f->out = (nn_shape){x.T, x.B, W.T * W.D};
-    f->scratch = n > 1 ? nn_rows(x) * (size_t)joined : 0;
+    f->scratch = n > 1 ? nn_rows(x) * (((size_t)joined + 3) / 4 * 4) : 0; /* GPUs align rows */
     f->flops = 2.0 * (double)nn_rows(x) * W.T * W.B * W.D;
     return NULL;
 }
