@@ -113,6 +113,7 @@ int cmd_train(int argc, char **argv)
         ARG_INT("seeds", &w.seeds, 1, 1024, "that many seeds at once, from --seed on"),
         ARG_TEXT("out", "DIR", &w.out, "folder of the run (runs/CONFIG-ALGO)"),
         ARG_INT("steps", &w.steps, 1, 2000000000, "length of the run in steps"),
+        ARG_TEXT("device", "D", &w.device, "auto, cpu or cuda"),
         ARG_INT("threads", &w.threads, 0, 256, "threads to use; 0 = one per core"),
         ARG_FLAG("quiet", &quiet, "no progress"),
         ARG_JSON(&json),

@@ -34,18 +34,33 @@ out:
 }
 
 /* The software and the machine, for the run folder. */
-static char *describe_system(void)
+static char *describe_system(const char *device)
 {
     char cpu[128];
     const dnnl_version_t *v = dnnl_version();
     os_cpu_name(cpu, sizeof cpu);
-    json_t *all = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:s, s:i}", "version", fans_version(), "commit",
-        version_commit(), "compiler", version_compiler(), "mujoco", mj_versionString(), "onednn",
-        json_sprintf("%d.%d.%d", v->major, v->minor, v->patch), "cpu", cpu, "cores", os_cores());
+    json_t *all =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s}", "version", fans_version(), "commit",
+                  version_commit(), "compiler", version_compiler(), "mujoco", mj_versionString(),
+                  "onednn", json_sprintf("%d.%d.%d", v->major, v->minor, v->patch), "cpu", cpu,
+                  "cores", os_cores(), "device", device);
     char *s = json_text(all);
     json_decref(all);
     return s;
+}
+
+/* --device: a GPU where there is one, unless the CPU is asked for. */
+static int open_backend(session *s, const char *device)
+{
+    nn_cuda_options o = {.device = 0, .precision = NN_FP32};
+    bool any = !strcmp(device, "auto"), cuda = !strcmp(device, "cuda");
+    if (!any && !cuda && strcmp(device, "cpu"))
+        return fans_fail(FANS_EINVAL, "--device %s: not one of auto, cpu and cuda", device);
+    if (cuda || any) {
+        int rc = nn_cuda_new(&s->backend, &o);
+        if (rc == 0 || cuda) return rc;
+    }
+    return nn_cpu_new(&s->backend, s->pool);
 }
 
 /* --steps says how long; a run's length is kept in episodes. */
@@ -67,8 +82,8 @@ int session_open(session *s, const session_wish *w)
     if (w->steps > 0) TRY(shorten(s, w->steps));
     TRY(algo_find(&s->setup.algo, s->setup.options.algo));
     TRY(pool_new(&s->pool, w->threads));
-    TRY(nn_cpu_new(&s->backend, s->pool));
-    TRY((s->system = describe_system()) ? 0 : FANS_ENOMEM);
+    TRY(open_backend(s, w->device));
+    TRY((s->system = describe_system(nn_backend_name(s->backend))) ? 0 : FANS_ENOMEM);
     s->setup.task = s->task;
     s->setup.config = s->config;
     s->setup.pool = s->pool;

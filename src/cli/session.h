@@ -22,10 +22,11 @@ typedef struct session_wish {
     const char *config; /* file */
     const arg_list *settings;
     const char *algo, *out, *command;
+    const char *device; /* auto, cpu or cuda */
     int seed, seeds, steps, threads;
     bool look_only;
 } session_wish;
-#define SESSION_WISH ((session_wish){.seed = -1, .seeds = 1, .steps = -1})
+#define SESSION_WISH ((session_wish){.device = "auto", .seed = -1, .seeds = 1, .steps = -1})
 
 int session_open(session *s, const session_wish *w);
 

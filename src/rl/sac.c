@@ -27,6 +27,8 @@ struct sac {
     nn_plan *critic_plan, *actor_plan, *act_plan;
     arena *memory;
     sac_batch staged; /* of replica 0; the others follow */
+    float *shown;     /* (4, replicas): critic loss, actor loss, temperature, log-probability */
+    bool stale;       /* ... not yet read since the last update */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -118,6 +120,7 @@ static int stage(sac *s)
     TRY(arena_declare(s->memory, &s->staged.reward, n));
     TRY(arena_declare(s->memory, &s->staged.terminated, n));
     TRY(arena_declare(s->memory, &s->staged.next, n * (size_t)s->inputs));
+    TRY(arena_declare(s->memory, &s->shown, 4 * (size_t)s->replicas * sizeof(float)));
     TRY(arena_commit(s->memory));
 out:
     return rc;
@@ -192,43 +195,55 @@ int sac_update(sac *s)
     TRY(nn_group_adam(s->actor, &adam));
     if (s->o.auto_temp) TRY(nn_group_adam(s->temp, &adam));
     nn_group_follow(s->target, s->critic, s->o.tau);
+    s->stale = true;
 out:
     return rc;
 }
 
+/* One transfer for all replicas, and only when somebody asks. */
+static void read_shown(sac *s)
+{
+    nn_var from[] = {s->critic_loss, s->actor_loss, s->temp_value, s->logp};
+    for (int i = 0; s->stale && i < 4; i++) nn_read_all(from[i], s->shown + i * s->replicas);
+    s->stale = false;
+}
+
 sac_losses sac_losses_of(sac *s, int replica)
 {
-    return (sac_losses){nn_scalar_get(s->critic_loss, replica),
-                        nn_scalar_get(s->actor_loss, replica),
-                        nn_scalar_get(s->temp_value, replica), -nn_scalar_get(s->logp, replica)};
+    read_shown(s);
+    const float *x = s->shown + replica;
+    int R = s->replicas;
+    return (sac_losses){(double)x[0], (double)x[R], (double)x[2 * R], -(double)x[3 * R]};
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* The counters of a backend with memory of its own advance there. */
-static void fetch_counters(void *arg)
+/* On a backend that works beside the host: wait for it, see that all is well, fetch its counters.
+ */
+static int settle(void *arg)
 {
     int n;
-    nn_graph_counters(((sac *)arg)->g, &n);
+    sac *s = arg;
+    int rc = nn_graph_check(s->g);
+    nn_graph_counters(s->g, &n);
+    read_shown(s);
+    return rc;
 }
 
 void sac_state(sac *s, int replica, state_list *list)
 {
     int n;
     nn_group *groups[] = {s->actor, s->critic, s->target, s->temp};
+    state_on_save(list, settle, s);
     for (int i = 0; i < 4; i++) state_add_group(list, nn_group_name(groups[i]), groups[i], replica);
     uint64_t *counters = nn_graph_counters(s->g, &n);
-    state_on_save(list, fetch_counters, s);
     state_add(list, "sac/counters", STATE_U64, 1, (int64_t[]){n}, counters);
     state_add_number(list, "sac/actor_steps", STATE_U64, nn_group_steps(s->actor));
     state_add_number(list, "sac/critic_steps", STATE_U64, nn_group_steps(s->critic));
     state_add_number(list, "sac/temp_steps", STATE_U64, nn_group_steps(s->temp));
     /* shown in curves before the next update recomputes them */
-    nn_var shown[] = {s->critic_loss, s->actor_loss, s->temp_value, s->logp};
     static const char *const names[] = {"sac/critic_loss", "sac/actor_loss", "sac/temp",
                                         "sac/logp"};
-    for (int i = 0; i < 4; i++) {
-        state_add_number(list, names[i], STATE_F32, nn_data(shown[i], replica));
-        if (!list->failed) list->items[list->count - 1].graph = s->g;
-    }
+    for (int i = 0; i < 4; i++)
+        state_add_number(list, names[i], STATE_F32, s->shown + i * s->replicas + replica);
 }

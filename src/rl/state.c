@@ -67,9 +67,11 @@ void state_on_save(state_list *s, state_hook_fn *fn, void *arg)
     s->hooks[s->hook_count++] = (state_hook){fn, arg};
 }
 
-void state_refresh(const state_list *s)
+int state_refresh(const state_list *s)
 {
-    for (size_t i = 0; i < s->hook_count; i++) s->hooks[i].fn(s->hooks[i].arg);
+    int rc = 0;
+    for (size_t i = 0; i < s->hook_count && rc == 0; i++) rc = s->hooks[i].fn(s->hooks[i].arg);
+    return rc;
 }
 
 void state_compress(state_list *s)

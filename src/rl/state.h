@@ -24,7 +24,7 @@ typedef struct state_item {
 } state_item;
 
 /* Brings listed memory up to date with what it stands for, where that lives elsewhere. */
-typedef void state_hook_fn(void *arg);
+typedef int state_hook_fn(void *arg);
 typedef struct state_hook {
     state_hook_fn *fn;
     void *arg;
@@ -50,7 +50,7 @@ void state_add_group(state_list *s, const char *prefix, nn_group *group, int rep
 
 /* Asks to be called before the items are saved. */
 void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
-void state_refresh(const state_list *s);
+int state_refresh(const state_list *s);
 
 /* Marks the item added last. */
 void state_compress(state_list *s);

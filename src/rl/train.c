@@ -173,7 +173,7 @@ static int save(training *t)
         replica *p = &t->replicas[r];
         for (int w = 0; w < t->worlds_each; w++)
             world_save(worlds_at(t->worlds, r * t->worlds_each + w), p->bytes[w]);
-        state_refresh(&p->state);
+        TRY(state_refresh(&p->state));
         p->wall += now - t->saved;
         TRY(run_sync(&p->run));
         TRY(run_file(&p->run, NEXT, next));
