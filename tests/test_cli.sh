@@ -90,6 +90,17 @@ accepts "over 3 episodes" eval "$runs/a" --episodes 3
 accepts "oracle  pendulum" runs "$runs"
 refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
 
+# a folder that may not be written: as a stranger, since root may do everything
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 755 "$folder"
+    line=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$fans" train "$configs/pendulum.ini" --steps 200 --out "$runs/c" 2>&1) &&
+        complain "a read-only folder was accepted"
+    case $line in
+    "fans: $runs/c: cannot make the folder: Permission denied") ;;
+    *) complain "a read-only folder: says $line" ;;
+    esac
+fi
+
 # a machine without anything optional: advice, and no failure
 env PATH=/nowhere "$fans" doctor >"$folder/out" || complain "doctor fails where ffmpeg is missing"
 grep -qF "to have it: apt install ffmpeg; without it:" "$folder/out" || complain "doctor gives no advice"
