@@ -18,8 +18,8 @@ enum { MOST_ROWS = 32, MOST_REPLICAS = 64 };
 
 typedef struct row {
     char name[48];
-    double seconds, floor, gflop;
-    double eager, graph; /* PyTorch's; 0 where unknown */
+    double seconds, host, floor, gflop; /* host: to queue a step */
+    double eager, graph;                /* PyTorch's; 0 where unknown */
 } row;
 
 typedef struct bench {
@@ -42,7 +42,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double time_of(double budget, nn_graph *g, int (*step)(void *), void *arg)
+static double time_of(double budget, nn_graph *g, int (*step)(void *), void *arg, double *host)
 {
     double times[5];
     for (int i = 0; i < 20; i++) must(step(arg)); /* capture, warm up */
@@ -54,6 +54,7 @@ static double time_of(double budget, nn_graph *g, int (*step)(void *), void *arg
     for (int k = 0; k < 5; k++) {
         start = os_now();
         for (int i = 0; i < repeat; i++) must(step(arg));
+        *host = (os_now() - start) / repeat;
         must(nn_graph_check(g));
         times[k] = (os_now() - start) / repeat;
     }
@@ -103,7 +104,7 @@ static void bench_sac(bench *b, int replicas)
     for (int i = 0; i < replicas; i++) seeds[i] = (uint64_t)i + 1;
     must(nn_cuda_new(&gpu, &o));
     must(sac_step_new(&s, gpu, (sac_sizes){57, 6, 256, 256}, replicas, seeds));
-    r->seconds = time_of(b->budget, s.g, run_sac, &s);
+    r->seconds = time_of(b->budget, s.g, run_sac, &s, &r->host);
     double flops = nn_plan_flops(s.critic_plan) + nn_plan_flops(s.actor_plan);
     r->gflop = 1e-9 * flops;
     r->floor = floor_of(flops, 3.0 * (double)nn_graph_bytes(s.g), NN_FP32);
@@ -121,7 +122,7 @@ static void bench_fnvae(bench *b, const char *name, fnvae_sizes z, nn_precision 
     if (!r) return;
     must(nn_cuda_new(&gpu, &o));
     must(fnvae_step_new(&s, gpu, z, 1, &seed));
-    r->seconds = time_of(b->budget, s.g, run_fnvae, &s);
+    r->seconds = time_of(b->budget, s.g, run_fnvae, &s, &r->host);
     double flops = nn_plan_flops(s.plan);
     r->gflop = 1e-9 * flops;
     r->floor = floor_of(flops, 3.0 * (double)nn_graph_bytes(s.g), precision);
@@ -175,12 +176,12 @@ int main(int argc, char **argv)
     bench_fnvae(&b, "fnvae-tf32", paper, NN_TF32);
     bench_fnvae(&b, "fnvae-bf16", paper, NN_BF16);
     if (peer) must(read_peer(&b, peer));
-    printf("%-14s %10s %9s %9s %8s %12s %12s\n", "step", "ms", "GFLOP", "TFLOP/s", "x floor",
-           "torch eager", "torch graph");
+    printf("%-14s %10s %10s %9s %9s %8s %12s %12s\n", "step", "ms", "queued in", "GFLOP", "TFLOP/s",
+           "x floor", "torch eager", "torch graph");
     for (int i = 0; i < b.count; i++) {
         const row *r = &b.rows[i];
-        printf("%-14s %10.4f %9.2f %9.1f %8.1f", r->name, 1e3 * r->seconds, r->gflop,
-               1e-3 * r->gflop / r->seconds, r->seconds / r->floor);
+        printf("%-14s %10.4f %10.4f %9.2f %9.1f %8.1f", r->name, 1e3 * r->seconds, 1e3 * r->host,
+               r->gflop, 1e-3 * r->gflop / r->seconds, r->seconds / r->floor);
         print_time(r->eager);
         print_time(r->graph);
         printf("\n");

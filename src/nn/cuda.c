@@ -35,6 +35,7 @@ static void *open_library(char *why, size_t size)
 static int open_backend(nn_backend *b, const nn_cuda_options *o, char *why, size_t size)
 {
     const nn_cuda_abi abi = nn_cuda_abi_here();
+    const nn_cuda_host host = {mem_alloc, mem_free};
     nn_cuda_open_fn *open_it = NULL;
     void *library = open_library(why, size);
     if (!library) return FANS_EIO;
@@ -43,7 +44,7 @@ static int open_backend(nn_backend *b, const nn_cuda_options *o, char *why, size
         snprintf(why, size, "%s is not FANS's", LIBRARY);
         return FANS_EIO;
     }
-    return open_it(&abi, b, o, why, size) < 0 ? FANS_EIO : 0;
+    return open_it(&abi, &host, b, o, why, size) < 0 ? FANS_EIO : 0;
 }
 
 int nn_cuda_new(nn_backend **out, const nn_cuda_options *o)

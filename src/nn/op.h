@@ -146,7 +146,9 @@ struct nn_backend {
 
     /* For backends that run a program as a whole and beside the host; NULL for those whose bodies
      * are simply called in turn. After a fault parameters stay as they are until it was told;
-     * `fault` tells it once, and with `wait` only after all work is done. */
+     * `fault` tells it once, and with `wait` only after all work is done. `prepare` comes once,
+     * after all pointers are known. */
+    int (*prepare)(void *self, nn_program *p);
     void (*run)(void *self, nn_program *p);
     void (*forget)(void *self, nn_program *p);
     void (*fault)(void *self, bool wait, nn_fault *f);

@@ -252,7 +252,7 @@ int plan_link(nn_plan *p)
     assert(s <= p->program.steps + p->program.step_count);
     p->program.step_count = (size_t)(s - p->program.steps);
     mem_free(written);
-    return 0;
+    return back->prepare ? back->prepare(back->self, &p->program) : 0;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ enum { THREADS = 256 };
 /* One block per element of y: all elements of x that it stands for, in a fixed order. */
 __global__ static void sum_repeats(const __grid_constant__ nn_call c, bool times_x)
 {
+    await_previous();
     const nn_tensor *ty = &c.in[1];
     nn_shape x = c.in[0].shape, y = ty->shape;
     int r = (int)blockIdx.y;
@@ -32,8 +33,7 @@ static void backward(const nn_call *c, int op)
     gpu *self = gpu_of(c);
     if (c->in[0].g) run_row_step(c, op, true);
     dim3 grid((unsigned)nn_size(c->in[1].shape), (unsigned)c->replicas);
-    sum_repeats<<<grid, THREADS, 0, self->now->stream>>>(*c, op == NN_OP_mul);
-    LAUNCHED(self, "repeated operand");
+    launch(self, "repeated operand", sum_repeats, grid, THREADS, *c, op == NN_OP_mul);
 }
 
 void add_backward(const nn_call *c)
@@ -50,6 +50,7 @@ void mul_backward(const nn_call *c)
 
 __global__ static void shift_on(const __grid_constant__ nn_call c)
 {
+    await_previous();
     int r = (int)blockIdx.y;
     size_t step = (size_t)c.out.shape.B * (size_t)c.out.shape.D, all = nn_size(c.out.shape);
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
@@ -60,6 +61,7 @@ __global__ static void shift_on(const __grid_constant__ nn_call c)
 
 __global__ static void shift_back(const __grid_constant__ nn_call c)
 {
+    await_previous();
     int r = (int)blockIdx.y;
     const nn_tensor *x = &c.in[0], *first = &c.in[1];
     size_t step = (size_t)c.out.shape.B * (size_t)c.out.shape.D, all = nn_size(c.out.shape);
@@ -80,22 +82,19 @@ static dim3 elements(const nn_call *c)
 
 void shift_forward(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
-    shift_on<<<elements(c), THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "shift");
+    launch(gpu_of(c), "shift", shift_on, elements(c), THREADS, *c);
 }
 
 void shift_backward(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
-    shift_back<<<elements(c), THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "shift backward");
+    launch(gpu_of(c), "shift backward", shift_back, elements(c), THREADS, *c);
 }
 
 /* ---- fold_mask: W'[k·H + h] = C[k] W[k·H + h] ------------------------------------------------ */
 
 __global__ static void fold(const __grid_constant__ nn_call c)
 {
+    await_previous();
     int r = (int)blockIdx.y;
     size_t H = (size_t)(c.in[0].shape.D / c.in[1].shape.D), all = nn_size(c.out.shape);
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
@@ -105,6 +104,7 @@ __global__ static void fold(const __grid_constant__ nn_call c)
 /* One warp per entry of the mask. */
 __global__ static void fold_back(const __grid_constant__ nn_call c)
 {
+    await_previous();
     const nn_tensor *tW = &c.in[0], *tC = &c.in[1];
     int r = (int)blockIdx.y, lane_of = (int)threadIdx.x % 32;
     size_t H = (size_t)(tW->shape.D / tC->shape.D);
@@ -122,15 +122,11 @@ __global__ static void fold_back(const __grid_constant__ nn_call c)
 
 void fold_mask_forward(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
-    fold<<<elements(c), THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "fold_mask");
+    launch(gpu_of(c), "fold_mask", fold, elements(c), THREADS, *c);
 }
 
 void fold_mask_backward(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
     dim3 grid(blocks_of(nn_size(c->in[1].shape), THREADS / 32), (unsigned)c->replicas);
-    fold_back<<<grid, THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "fold_mask backward");
+    launch(gpu_of(c), "fold_mask backward", fold_back, grid, THREADS, *c);
 }

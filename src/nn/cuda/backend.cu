@@ -1,10 +1,8 @@
 /* backend.cu - opens a device, hands out its memory, and tells of faults. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nn/cuda/cuda.cuh"
-#include "nn/cuda_abi.h"
 
 bool gpu_ok(gpu *self, cudaError_t e, const char *what)
 {
@@ -97,7 +95,7 @@ static void close_device(gpu *self)
     if (self->fault) cudaFree(self->fault);
     if (self->told) cudaFreeHost(self->told);
     if (self->lt) cublasLtDestroy(self->lt);
-    free(self);
+    self->host.free(self);
 }
 
 static void close_backend(nn_backend *b)
@@ -175,6 +173,7 @@ static void fill(nn_backend *b, gpu *self)
     b->clear = clear;
     b->adam = gpu_adam;
     b->follow = gpu_follow;
+    b->prepare = gpu_prepare;
     b->run = gpu_run;
     b->forget = gpu_forget;
     b->fault = tell_fault;
@@ -215,10 +214,10 @@ static int describe(int device, cudaDeviceProp *d, char *why, size_t size)
     return 0;
 }
 
-extern "C" __attribute__((visibility("default"))) int fans_cuda_open(const nn_cuda_abi *abi,
-                                                                     nn_backend *b,
-                                                                     const nn_cuda_options *o,
-                                                                     char *why, size_t size)
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT int fans_cuda_open(const nn_cuda_abi *abi, const nn_cuda_host *host, nn_backend *b,
+                          const nn_cuda_options *o, char *why, size_t size)
 {
     const nn_cuda_abi ours = nn_cuda_abi_here();
     cudaDeviceProp d;
@@ -228,14 +227,16 @@ extern "C" __attribute__((visibility("default"))) int fans_cuda_open(const nn_cu
     }
     if (describe(o->device, &d, why, size) < 0) return -1;
     if (!b) return 0;
-    gpu *self = (gpu *)calloc(1, sizeof *self);
+    gpu *self = (gpu *)host->alloc(sizeof *self);
     if (!self) {
         snprintf(why, size, "out of memory");
         return -1;
     }
+    self->host = *host;
     self->device = o->device;
     self->precision = o->precision;
     self->processors = d.multiProcessorCount;
+    self->early = d.major >= 9;
     snprintf(self->name, sizeof self->name, "cuda (%s)", d.name);
     if (!open_device(self)) {
         snprintf(why, size, "%s", self->why);

@@ -82,6 +82,18 @@ struct in_planes {
     }
 };
 
+/* Weights as a matrix. */
+template <bool ALONG> struct plain_weights {
+    enum { along = ALONG };
+    const float *W;
+    int step;
+    __device__ float operator()(int x, int k) const
+    {
+        return W[ALONG ? (size_t)x * (size_t)step + (size_t)k
+                       : (size_t)k * (size_t)step + (size_t)x];
+    }
+};
+
 /* Weights by (plane of the image, plane of positions, ky, kx): k is (plane of positions, ky, kx).
  */
 struct turned_weights {
@@ -126,17 +138,17 @@ __global__ void __launch_bounds__(conv_tile::THREADS)
     product(const __grid_constant__ A a, const __grid_constant__ B b,
             const __grid_constant__ Out out, int m, int n, int k)
 {
+    await_previous();
     __shared__ conv_tile::memory mem;
     conv_tile::run(mem, (int)blockIdx.x * conv_tile::HEIGHT, (int)blockIdx.y * conv_tile::WIDTH, m,
-                   n, 0, k, a, b, out);
+                   n, 0, k, one_by_one<A>{a}, one_by_one<B>{b}, out);
 }
 
 template <class A, class B, class Out>
 static void run_product(gpu *self, const A &a, const B &b, const Out &out, int m, int n, int k)
 {
     dim3 grid(blocks_of((size_t)m, conv_tile::HEIGHT), blocks_of((size_t)n, conv_tile::WIDTH));
-    product<<<grid, conv_tile::THREADS, 0, self->now->stream>>>(a, b, out, m, n, k);
-    LAUNCHED(self, "convolution");
+    launch(self, "convolution", product<A, B, Out>, grid, conv_tile::THREADS, a, b, out, m, n, k);
 }
 
 /* The weights' gradient: few tiles and a long inner dimension, which blocks share. */
@@ -145,11 +157,12 @@ __global__ void __launch_bounds__(conv_tile::THREADS)
     split_product(const __grid_constant__ A a, const __grid_constant__ B b, float *parts, int m,
                   int n, int k, int length)
 {
+    await_previous();
     int from = (int)blockIdx.z * length, to = from + length < k ? from + length : k;
     into out = {parts + (size_t)blockIdx.z * (size_t)m * (size_t)n, n, false};
     __shared__ conv_tile::memory mem;
     conv_tile::run(mem, (int)blockIdx.x * conv_tile::HEIGHT, (int)blockIdx.y * conv_tile::WIDTH, m,
-                   n, from, to, a, b, out);
+                   n, from, to, one_by_one<A>{a}, one_by_one<B>{b}, out);
 }
 
 struct sum_splits {
@@ -157,10 +170,13 @@ struct sum_splits {
     float *to;
     int width;
     bool add, wanted;
-    __device__ float operator()(int r, int row, int column) const
+    template <int WIDE> __device__ numbers<WIDE> take(int r, int row, int column) const
     {
+        numbers<WIDE> v;
         (void)r;
-        return parts[(size_t)row * (size_t)width + (size_t)column];
+        for (int k = 0; k < WIDE; k++)
+            v.x[k] = parts[(size_t)row * (size_t)width + (size_t)(column + k)];
+        return v;
     }
     __device__ void put(int r, int column, float sum) const
     {
@@ -181,9 +197,9 @@ static void run_split(gpu *self, const A &a, const B &b, float *to, bool add, in
     int length = (k + splits - 1) / splits;
     grid.z = (unsigned)((k + length - 1) / length);
     float *parts = (float *)self->now->workspace;
-    split_product<<<grid, conv_tile::THREADS, 0, self->now->stream>>>(a, b, parts, m, n, k, length);
-    LAUNCHED(self, "convolution's weights");
-    run_sum_columns(self, sum_splits{parts, to, m * n, add, true}, (int)grid.z, m * n, 1);
+    launch(self, "convolution's weights", split_product<A, B>, grid, conv_tile::THREADS, a, b,
+           parts, m, n, k, length);
+    run_sum_columns(self, sum_splits{parts, to, m * n, add, true}, (int)grid.z, m * n, 1, false);
 }
 
 /* ---- what both directions share -------------------------------------------------------------- */
@@ -195,6 +211,7 @@ static const float *bias_of(const nn_call *c, int r)
 
 __global__ static void slopes(const __grid_constant__ nn_call c)
 {
+    await_previous();
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
     int r = (int)blockIdx.y;
     if (i >= nn_size(c.out.shape)) return;
@@ -207,10 +224,12 @@ struct filter_sums {
     nn_tensor out, bias;
     int area;
     bool wanted;
-    __device__ float operator()(int r, int row, int filter) const
+    template <int WIDE> __device__ numbers<WIDE> take(int r, int row, int filter) const
     {
         in_planes d = {nn_g(&out, r), out.shape.D / area, area};
-        return d(filter, row);
+        numbers<WIDE> v;
+        for (int k = 0; k < WIDE; k++) v.x[k] = d(filter + k, row);
+        return v;
     }
     __device__ void put(int r, int filter, float sum) const
     {
@@ -223,13 +242,10 @@ static void slopes_and_bias(const nn_call *c)
     gpu *self = gpu_of(c);
     int F = c->attr.i[4], area = c->out.shape.D / F;
     dim3 grid(blocks_of(nn_size(c->out.shape), THREADS), (unsigned)c->replicas);
-    if (c->attr.i[6] != NN_LINEAR) {
-        slopes<<<grid, THREADS, 0, self->now->stream>>>(*c);
-        LAUNCHED(self, "slopes");
-    }
+    if (c->attr.i[6] != NN_LINEAR) launch(self, "slopes", slopes, grid, THREADS, *c);
     if (c->attr.i[7] && c->in[2].g)
         run_sum_columns(self, filter_sums{c->out, c->in[2], area, true},
-                        (int)nn_rows(c->out.shape) * area, F, c->replicas);
+                        (int)nn_rows(c->out.shape) * area, F, c->replicas, false);
 }
 
 /* ---- conv2d ---------------------------------------------------------------------------------- */
@@ -242,7 +258,7 @@ void conv2d_forward(const nn_call *c)
     for (int r = 0; r < c->replicas; r++) {
         to_planes planes = {nn_v(&c->out, r), F, P, false};
         run_product(gpu_of(c), under_position{g, nn_v(&c->in[0], r)},
-                    matrix<false>{nn_v(&c->in[1], r), F},
+                    plain_weights<false>{nn_v(&c->in[1], r), F},
                     to_output{planes, bias_of(c, r), c->attr.i[6]}, images * P, F, K);
     }
 }
@@ -295,7 +311,8 @@ void conv2d_transpose_backward(const nn_call *c)
             run_split(self, in_planes{nn_v(x, r), C, P}, under_depth{g, nn_g(&c->out, r)},
                       nn_g(W, r), W->add, C, K, images * P);
         if (x->g)
-            run_product(self, under_position{g, nn_g(&c->out, r)}, matrix<true>{nn_v(W, r), K},
-                        to_planes{nn_g(x, r), C, P, x->add}, images * P, C, K);
+            run_product(self, under_position{g, nn_g(&c->out, r)},
+                        plain_weights<true>{nn_v(W, r), K}, to_planes{nn_g(x, r), C, P, x->add},
+                        images * P, C, K);
     }
 }

@@ -51,6 +51,7 @@ template <int OP> __device__ static double element(const nn_call *c, int r, size
 template <int OP>
 __global__ void sum_cost(const __grid_constant__ nn_call c, cost_sum *parts, unsigned *tickets)
 {
+    await_previous();
     int r = (int)blockIdx.y;
     size_t rows = nn_rows(c.in[0].shape), D = (size_t)c.in[0].shape.D;
     cost_sum s = {0, 0};
@@ -84,9 +85,8 @@ template <int OP> static void forward(const nn_call *c)
     gpu *self = gpu_of(c);
     unsigned pieces = blocks_of(nn_rows(c->in[0].shape), THREADS);
     if (pieces > MOST_PIECES) pieces = MOST_PIECES;
-    sum_cost<OP><<<dim3(pieces, (unsigned)c->replicas), THREADS, 0, self->now->stream>>>(
-        *c, (cost_sum *)self->now->workspace, self->now->tickets);
-    LAUNCHED(self, "cost");
+    launch(self, "cost", sum_cost<OP>, dim3(pieces, (unsigned)c->replicas), THREADS, *c,
+           (cost_sum *)self->now->workspace, self->now->tickets);
 }
 
 void mean_forward(const nn_call *c)

@@ -10,6 +10,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
+#include "nn/cuda_abi.h"
 #include "nn/math.h"
 #include "nn/op.h"
 
@@ -31,8 +32,10 @@ typedef struct fault_word {
 } fault_word;
 
 typedef struct gpu {
+    nn_cuda_host host;
     int device, processors;
     nn_precision precision;
+    bool early; /* kernels may be started before those they wait for are done */
     cublasLtHandle_t lt;
     lane lanes[LANES];
     lane *now;
@@ -48,7 +51,6 @@ static inline gpu *gpu_of(const nn_call *c)
 
 /* Keeps the first failure; returns whether this one is none. */
 bool gpu_ok(gpu *self, cudaError_t e, const char *what);
-#define LAUNCHED(self, what) gpu_ok(self, cudaGetLastError(), what)
 
 static inline unsigned blocks_of(size_t n, size_t each)
 {
@@ -57,6 +59,7 @@ static inline unsigned blocks_of(size_t n, size_t each)
 
 /* ---- run.cu, backend.cu, group.cu ------------------------------------------------------------ */
 
+int gpu_prepare(void *self, nn_program *p);
 void gpu_run(void *self, nn_program *p);
 void gpu_forget(void *self, nn_program *p);
 void gpu_adam(void *self, const nn_adam_step *s);
@@ -82,6 +85,34 @@ nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_fo
 /* ---- for kernels ----------------------------------------------------------------------------- */
 
 #ifdef __CUDACC__
+
+/* Queues a kernel on the current lane. It is started while its predecessor still runs, and must
+ * wait for it by await_previous: this hides the better part of a launch, which is most of the time
+ * that a small kernel takes. */
+template <class... P, class... A>
+static inline void launch(gpu *self, const char *what, void (*kernel)(P...), dim3 grid,
+                          unsigned threads, const A &...args)
+{
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute early;
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = grid;
+    config.blockDim = dim3(threads);
+    config.stream = self->now->stream;
+    config.attrs = &early;
+    config.numAttrs = self->early ? 1 : 0;
+    gpu_ok(self, cudaLaunchKernelEx(&config, kernel, P(args)...), what);
+}
+
+/* The first thing that every kernel does: lets the next one start, and waits for the last. */
+__device__ inline void await_previous(void)
+{
+#    if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#    endif
+}
 
 __device__ inline void report_fault(fault_word *fault, fault_word *told, int kind, int index,
                                     int replica, const void *owner, float value)

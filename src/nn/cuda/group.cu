@@ -124,5 +124,5 @@ void gpu_follow(void *arg, real *target, const real *source, size_t n, real tau)
     if (n == 0) return;
     if (blocks > most) blocks = most;
     follow<<<blocks, THREADS, 0, self->lanes[0].stream>>>(target, source, n, tau, self->fault);
-    LAUNCHED(self, "follow");
+    gpu_ok(self, cudaGetLastError(), "follow");
 }

@@ -9,18 +9,17 @@
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Joined inputs, read where they lie. */
+/* Joined inputs, read where they lie; a bank has but one. */
 struct joined {
     enum { along = true };
     const nn_call *c;
-    int r, member, inputs; /* of the layer: x's; features of a member */
+    int r;
     __device__ float operator()(int row, int k) const
     {
         int i = 0;
-        if (LINEAR_INPUTS(c) > 1)
-            while (k >= c->in[i].shape.D) k -= c->in[i++].shape.D;
+        while (k >= c->in[i].shape.D) k -= c->in[i++].shape.D;
         const nn_tensor *x = &c->in[i];
-        return nn_v(x, r)[(size_t)row * (size_t)x->shape.D + (size_t)(member * inputs + k)];
+        return nn_v(x, r)[(size_t)row * (size_t)x->shape.D + (size_t)k];
     }
 };
 
@@ -38,16 +37,20 @@ struct finished {
 template <class TILE>
 __global__ void __launch_bounds__(TILE::THREADS) forward(const __grid_constant__ nn_call c)
 {
+    await_previous();
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)];
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
     int rows = (int)nn_rows(c.out.shape), r = (int)blockIdx.z / N, member = (int)blockIdx.z % N;
     size_t one = (size_t)inputs * (size_t)outputs;
-    joined a = {&c, r, member, inputs};
-    matrix<false> b = {nn_v(W, r) + (size_t)member * one, outputs};
+    matrix<false> b(nn_v(W, r) + (size_t)member * one, outputs);
+    matrix<true> a(nn_v(&c.in[0], r) + (size_t)(member * inputs), c.in[0].shape.D);
     finished out = {&c, r, member * outputs};
     __shared__ typename TILE::memory mem;
-    TILE::run(mem, (int)blockIdx.y * TILE::HEIGHT, (int)blockIdx.x * TILE::WIDTH, rows, outputs, 0,
-              inputs, a, b, out);
+    int row = (int)blockIdx.y * TILE::HEIGHT, column = (int)blockIdx.x * TILE::WIDTH;
+    if (LINEAR_INPUTS(&c) == 1)
+        TILE::run(mem, row, column, rows, outputs, 0, inputs, a, b, out);
+    else
+        TILE::run(mem, row, column, rows, outputs, 0, inputs, one_by_one<joined>{{&c, r}}, b, out);
 }
 
 /* Whether tiles of 64 × 64 would keep the GPU busy. */
@@ -58,12 +61,10 @@ static bool many(const gpu *self, int m, int n, int count)
 
 template <class TILE> static void launch_forward(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
     nn_shape W = c->in[LINEAR_INPUTS(c)].shape;
     dim3 grid(blocks_of((size_t)W.D, TILE::WIDTH), blocks_of(nn_rows(c->out.shape), TILE::HEIGHT),
               (unsigned)(W.T * c->replicas));
-    forward<TILE><<<grid, TILE::THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "linear");
+    launch(gpu_of(c), "linear", forward<TILE>, grid, TILE::THREADS, *c);
 }
 
 void linear_forward(const nn_call *c)
@@ -101,8 +102,8 @@ __device__ static void weights(typename TILE::memory &mem, const nn_call &c, con
     int N = W->shape.T, outputs = W->shape.D, width = c.out.shape.D;
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
     size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
-    matrix<false> a = {nn_v(x, r) + own, x->shape.D};
-    sloped<false> b = {nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c)};
+    matrix<false> a(nn_v(x, r) + own, x->shape.D);
+    sloped<false> b(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
     into out = {nn_g(W, r) + at, outputs, W->add};
     TILE::run(mem, row, column, j.m, j.n, 0, (int)nn_rows(c.out.shape), a, b, out);
 }
@@ -115,8 +116,8 @@ __device__ static void input(typename TILE::memory &mem, const nn_call &c, const
     int N = W->shape.T, outputs = W->shape.D, width = c.out.shape.D;
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
     size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
-    sloped<true> a = {nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c)};
-    matrix<true> b = {nn_v(W, r) + at, outputs};
+    sloped<true> a(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
+    matrix<true> b(nn_v(W, r) + at, outputs);
     into out = {nn_g(x, r) + own, x->shape.D, x->add};
     TILE::run(mem, row, column, j.m, j.n, 0, outputs, a, b, out);
 }
@@ -146,6 +147,7 @@ template <class TILE>
 __global__ void __launch_bounds__(TILE::THREADS)
     backward(const __grid_constant__ nn_call c, const __grid_constant__ jobs all)
 {
+    await_previous();
     __shared__ typename TILE::memory mem;
     int i = 0, item = (int)blockIdx.x;
     while (item >= all.list[i].tiles) item -= all.list[i++].tiles;
@@ -178,7 +180,6 @@ static jobs list_jobs(const nn_call *c)
 
 template <class TILE> static void launch_backward(const nn_call *c, jobs *all)
 {
-    gpu *self = gpu_of(c);
     int N = c->in[LINEAR_INPUTS(c)].shape.T;
     for (int i = 0; i < all->count; i++) {
         job *j = &all->list[i];
@@ -188,9 +189,9 @@ template <class TILE> static void launch_backward(const nn_call *c, jobs *all)
         j->tiles = j->row_tiles * j->column_tiles * c->replicas * (sums ? 1 : N);
         all->tiles += j->tiles;
     }
-    if (all->tiles == 0) return;
-    backward<TILE><<<(unsigned)all->tiles, TILE::THREADS, 0, self->now->stream>>>(*c, *all);
-    LAUNCHED(self, "linear backward");
+    if (all->tiles > 0)
+        launch(gpu_of(c), "linear backward", backward<TILE>, dim3((unsigned)all->tiles),
+               TILE::THREADS, *c, *all);
 }
 
 void linear_backward(const nn_call *c)

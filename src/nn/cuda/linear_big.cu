@@ -15,6 +15,7 @@ static int joined_width(const nn_call *c)
 
 __global__ static void join(const __grid_constant__ nn_call c, int width)
 {
+    await_previous();
     int r = (int)blockIdx.y;
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
     size_t row = i / (size_t)width, at = i % (size_t)width;
@@ -28,11 +29,9 @@ __global__ static void join(const __grid_constant__ nn_call c, int width)
 
 static void run_join(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
     size_t n = nn_rows(c->out.shape) * (size_t)joined_width(c);
-    join<<<dim3(blocks_of(n, THREADS), (unsigned)c->replicas), THREADS, 0, self->now->stream>>>(
-        *c, joined_width(c));
-    LAUNCHED(self, "joining inputs");
+    launch(gpu_of(c), "joining inputs", join, dim3(blocks_of(n, THREADS), (unsigned)c->replicas),
+           THREADS, *c, joined_width(c));
 }
 
 /* The matrix that the weights multiply. */
@@ -74,6 +73,7 @@ static void run_bank(gpu *self, big_product p, const bank_strides *s)
 /* One warp per row and member. */
 __global__ static void heads(const __grid_constant__ nn_call c)
 {
+    await_previous();
     const nn_tensor *x = &c.in[0], *W = &c.in[1];
     int r = (int)blockIdx.y, N = W->shape.T, inputs = W->shape.B, lane_of = (int)threadIdx.x % 32;
     size_t i = blockIdx.x * (size_t)(THREADS / 32) + threadIdx.x / 32; /* row · N + member */
@@ -88,27 +88,36 @@ __global__ static void heads(const __grid_constant__ nn_call c)
     nn_v(&c.out, r)[i] = act_value(LINEAR_ACT(&c), sum);
 }
 
-/* dx = dz w^T: a thread keeps its weight and goes down the rows. */
-__global__ static void heads_input(const __grid_constant__ nn_call c)
+/* dx = dz w^T: a thread keeps its WIDE weights and goes down the rows. */
+template <int WIDE> __global__ static void heads_input(const __grid_constant__ nn_call c)
 {
+    await_previous();
     const nn_tensor *x = &c.in[0], *W = &c.in[1];
     int r = (int)blockIdx.z, N = W->shape.T, inputs = W->shape.B, width = x->shape.D;
-    int column = (int)(blockIdx.x * THREADS + threadIdx.x);
+    int column = (int)(blockIdx.x * THREADS + threadIdx.x) * WIDE;
     if (column >= width) return;
-    real w = nn_v(W, r)[column], *g = nn_g(x, r) + column;
+    numbers<WIDE> w = *(const numbers<WIDE> *)(nn_v(W, r) + column);
     const real *d = nn_g(&c.out, r) + column / inputs;
-    for (size_t i = blockIdx.y, rows = nn_rows(c.out.shape); i < rows; i += gridDim.y)
-        NN_PUT(x->add, g[i * (size_t)width], w * d[i * (size_t)N]);
+    for (size_t i = blockIdx.y, rows = nn_rows(c.out.shape); i < rows; i += gridDim.y) {
+        numbers<WIDE> *to = (numbers<WIDE> *)(nn_g(x, r) + i * (size_t)width + (size_t)column);
+        numbers<WIDE> g;
+        if (x->add) g = *to;
+        for (int k = 0; k < WIDE; k++) NN_PUT(x->add, g.x[k], w.x[k] * d[i * (size_t)N]);
+        *to = g;
+    }
 }
 
 struct head_weights {
     nn_tensor x, out, W;
     bool wanted;
-    __device__ float operator()(int r, int row, int column) const
+    template <int WIDE> __device__ numbers<WIDE> take(int r, int row, int column) const
     {
         size_t N = (size_t)W.shape.T, member = (size_t)(column / W.shape.B);
-        return nn_v(&x, r)[(size_t)row * (size_t)x.shape.D + (size_t)column] *
-               nn_g(&out, r)[(size_t)row * N + member];
+        float d = nn_g(&out, r)[(size_t)row * N + member];
+        numbers<WIDE> v = *(const numbers<WIDE> *)(nn_v(&x, r) + (size_t)row * (size_t)x.shape.D +
+                                                   (size_t)column);
+        for (int k = 0; k < WIDE; k++) v.x[k] *= d;
+        return v;
     }
     __device__ void put(int r, int column, float sum) const
     {
@@ -123,32 +132,31 @@ static bool is_head(const nn_call *c)
 
 static void heads_forward(const nn_call *c)
 {
-    gpu *self = gpu_of(c);
     size_t n = nn_rows(c->out.shape) * (size_t)c->in[1].shape.T;
     dim3 grid(blocks_of(n, THREADS / 32), (unsigned)c->replicas);
-    heads<<<grid, THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "heads");
+    launch(gpu_of(c), "heads", heads, grid, THREADS, *c);
 }
 
 static void heads_backward(const nn_call *c)
 {
     gpu *self = gpu_of(c);
     int rows = (int)nn_rows(c->out.shape), width = c->in[0].shape.D;
+    bool four = c->in[1].shape.B % 4 == 0 && c->in[0].stride % 4 == 0 && c->in[1].stride % 4 == 0;
+    unsigned across = blocks_of((size_t)width, four ? 4 * THREADS : THREADS);
+    unsigned down = (unsigned)self->processors * 16 / (across * (unsigned)c->replicas) + 1;
     if (c->in[1].g)
         run_sum_columns(self, head_weights{c->in[0], c->out, c->in[1], true}, rows, width,
-                        c->replicas);
+                        c->replicas, four);
     if (!c->in[0].g) return;
-    unsigned across = blocks_of((size_t)width, THREADS);
-    unsigned down = (unsigned)self->processors * 16 / (across * (unsigned)c->replicas) + 1;
     dim3 grid(across, down < (unsigned)rows ? down : (unsigned)rows, (unsigned)c->replicas);
-    heads_input<<<grid, THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "heads backward");
+    launch(self, "heads backward", four ? heads_input<4> : heads_input<1>, grid, THREADS, *c);
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
 __global__ static void activate(const __grid_constant__ nn_call c)
 {
+    await_previous();
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
     real *y = nn_v(&c.out, (int)blockIdx.y);
     if (i < nn_size(c.out.shape)) y[i] = act_value(LINEAR_ACT(&c), y[i]);
@@ -188,8 +196,7 @@ void linear_big_forward(const nn_call *c)
     run_bank(self, p, &s);
     if (LINEAR_ACT(c) == NN_LINEAR || LINEAR_ACT(c) == NN_RELU) return;
     dim3 grid(blocks_of(nn_size(c->out.shape), THREADS), (unsigned)c->replicas);
-    activate<<<grid, THREADS, 0, self->now->stream>>>(*c);
-    LAUNCHED(self, "activation");
+    launch(self, "activation", activate, grid, THREADS, *c);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -255,7 +262,8 @@ void linear_big_backward(const nn_call *c)
     const nn_tensor *b = LINEAR_BIAS(c) ? &c->in[LINEAR_INPUTS(c) + 1] : NULL;
     slope_sums f = {c->out, b ? *b : c->out, LINEAR_ACT(c), b && b->g};
     if (f.wanted || f.act != NN_LINEAR)
-        run_sum_columns(gpu_of(c), f, (int)nn_rows(c->out.shape), c->out.shape.D, c->replicas);
+        run_sum_columns(gpu_of(c), f, (int)nn_rows(c->out.shape), c->out.shape.D, c->replicas,
+                        c->out.shape.D % 4 == 0 && c->out.stride % 4 == 0);
     if (is_head(c)) {
         heads_backward(c);
         return;

@@ -18,7 +18,7 @@
 
 enum { UNITS = 8, THREADS = 256 }; /* units of a forward block: 8 × 4 gates are a tile's width */
 
-typedef tile<32, 16, 4, 8> thin_tile;
+typedef tile<32, 32, 4, 4> gate_tile;
 
 typedef struct parts {
     float *gates, *tanh_c, *h_before, *dc;
@@ -53,6 +53,7 @@ __device__ static float cell_before(const nn_call *c, int r, int t, int b, int u
 /* h before the first step. */
 __global__ static void first_h(const __grid_constant__ nn_call c)
 {
+    await_previous();
     int r = (int)blockIdx.y, H = c.in[1].shape.B;
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
     if (i >= (size_t)c.out.shape.B * (size_t)H) return;
@@ -67,10 +68,12 @@ struct gate_weights {
     enum { along = false };
     const float *W;
     int H, unit;
-    __device__ float operator()(int column, int k) const
+    bool aligned;
+    __device__ float4 quad(int column, int k, int extent, int depth) const
     {
         int u = unit + column % UNITS;
-        return u < H ? W[((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u] : 0;
+        const float *at = W + ((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u;
+        return load_quad(at, aligned, column < extent && k < depth ? H - u : 0);
     }
 };
 
@@ -110,15 +113,16 @@ __device__ static void forward_cell(const nn_call *c, int r, int t, int b, int u
 __global__ static void __launch_bounds__(THREADS)
     forward_step(const __grid_constant__ nn_call c, int t)
 {
+    await_previous();
     __shared__ float sums[32][4 * UNITS + 1];
-    __shared__ small_tile::memory mem;
+    __shared__ gate_tile::memory mem;
     int r = (int)blockIdx.z, H = c.in[1].shape.B, B = c.out.shape.B;
     int row0 = (int)blockIdx.y * 32, unit0 = (int)blockIdx.x * UNITS;
     size_t at = (size_t)t * (size_t)B * (size_t)H;
-    matrix<true> h = {parts_of(&c, r).h_before + at, H};
-    gate_weights W = {nn_v(&c.in[1], r), H, unit0};
+    matrix<true> h(parts_of(&c, r).h_before + at, H);
+    gate_weights W = {nn_v(&c.in[1], r), H, unit0, is_aligned(nn_v(&c.in[1], r), H)};
     to_shared out = {sums, row0};
-    small_tile::run(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
+    gate_tile::run(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
     int b = (int)threadIdx.x / UNITS, u = (int)threadIdx.x % UNITS;
     if (row0 + b < B && unit0 + u < H) forward_cell(&c, r, t, row0 + b, unit0 + u, &sums[b][u]);
 }
@@ -126,13 +130,12 @@ __global__ static void __launch_bounds__(THREADS)
 void lstm_forward(const nn_call *c)
 {
     gpu *self = gpu_of(c);
-    cudaStream_t stream = self->now->stream;
     unsigned H = (unsigned)c->in[1].shape.B, B = (unsigned)c->out.shape.B;
-    first_h<<<dim3(blocks_of((size_t)B * H, THREADS), (unsigned)c->replicas), THREADS, 0, stream>>>(
-        *c);
+    launch(self, "lstm", first_h, dim3(blocks_of((size_t)B * H, THREADS), (unsigned)c->replicas),
+           THREADS, *c);
     dim3 grid(blocks_of(H, UNITS), blocks_of(B, 32), (unsigned)c->replicas);
-    for (int t = 0; t < c->out.shape.T; t++) forward_step<<<grid, THREADS, 0, stream>>>(*c, t);
-    LAUNCHED(self, "lstm");
+    for (int t = 0; t < c->out.shape.T; t++)
+        launch(self, "lstm", forward_step, grid, THREADS, *c, t);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -185,16 +188,17 @@ struct state_gradient {
 __global__ static void __launch_bounds__(THREADS)
     backward_step(const __grid_constant__ nn_call c, int t)
 {
+    await_previous();
     int r = (int)blockIdx.z, H = c.in[1].shape.B, B = c.out.shape.B;
     int row0 = (int)blockIdx.y * 32, unit0 = (int)blockIdx.x * 16;
-    __shared__ thin_tile::memory mem;
+    __shared__ small_tile::memory mem;
     int depth = t + 1 == c.out.shape.T ? 0 : 4 * H;
     size_t at = (size_t)(t + 1) * (size_t)B * 4 * (size_t)H;
-    matrix<true> d = {parts_of(&c, r).gates + at, 4 * H}, W = {nn_v(&c.in[1], r), 4 * H};
+    matrix<true> d(parts_of(&c, r).gates + at, 4 * H), W(nn_v(&c.in[1], r), 4 * H);
     if (t < 0)
-        thin_tile::run(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
+        small_tile::run(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
     else
-        thin_tile::run(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
+        small_tile::run(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
 }
 
 /* dW = h_before^T dgates, over all rows at once */
@@ -225,7 +229,6 @@ void lstm_backward(const nn_call *c)
     dim3 grid(blocks_of(H, 16), blocks_of(B, 32), (unsigned)c->replicas);
     bool state = STATE(c) > 0 && c->in[STATE(c)].g;
     for (int t = c->out.shape.T - 1; t >= (state ? -1 : 0); t--)
-        backward_step<<<grid, THREADS, 0, self->now->stream>>>(*c, t);
-    LAUNCHED(self, "lstm backward");
+        launch(self, "lstm backward", backward_step, grid, THREADS, *c, t);
     if (c->in[1].g) weight_gradient(c);
 }

@@ -105,6 +105,7 @@ __device__ static void run_backward(int op, const nn_call *c, int r, size_t from
 
 template <int MOST> __global__ void run_rows(const __grid_constant__ row_list<MOST> list)
 {
+    await_previous();
     size_t from = blockIdx.x * list.height, to = from + list.height;
     if (to > list.rows) to = list.rows;
     for (int i = 0; i < list.count; i++) {
@@ -152,7 +153,7 @@ size_t row_count(const nn_step *s)
     return nn_rows(c->in[0].shape);
 }
 
-template <int MOST> static void launch(gpu *self, const row_step *steps, int count, size_t rows)
+template <int MOST> static void run_list(gpu *self, const row_step *steps, int count, size_t rows)
 {
     static thread_local row_list<MOST> list; /* large */
     int replicas = steps[0].call.replicas;
@@ -162,18 +163,17 @@ template <int MOST> static void launch(gpu *self, const row_step *steps, int cou
     list.height = (rows * (size_t)replicas + wanted - 1) / wanted;
     for (int i = 0; i < count; i++) list.step[i] = steps[i];
     dim3 grid(blocks_of(rows, list.height), (unsigned)replicas);
-    run_rows<MOST><<<grid, 128, 0, self->now->stream>>>(list);
-    LAUNCHED(self, "row steps");
+    launch(self, "row steps", run_rows<MOST>, grid, 128, list);
 }
 
 static void launch_list(gpu *self, const row_step *steps, int count, size_t rows)
 {
     if (count <= 1)
-        launch<1>(self, steps, count, rows);
+        run_list<1>(self, steps, count, rows);
     else if (count <= 6)
-        launch<6>(self, steps, count, rows);
+        run_list<6>(self, steps, count, rows);
     else
-        launch<MOST_ROW_STEPS>(self, steps, count, rows);
+        run_list<MOST_ROW_STEPS>(self, steps, count, rows);
 }
 
 void run_row_steps(gpu *self, const nn_step *steps, int count)

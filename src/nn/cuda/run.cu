@@ -5,10 +5,6 @@
  * other go to different lanes, and capturing the lanes gives a graph with exactly these edges: in a
  * SAC update the critics' own pass runs beside the policy's. The first run is not captured, because
  * libraries load their kernels then. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "nn/cuda/cuda.cuh"
 
 enum { MOST_ENDS = 32 }; /* losses or counters that one kernel looks at */
@@ -25,6 +21,7 @@ typedef struct piece {
 typedef struct compiled {
     piece *pieces;
     int count;
+    bool *marks; /* the pieces' */
     cudaGraphExec_t graph;
     cudaEvent_t start;
     bool ran;
@@ -42,6 +39,7 @@ typedef struct ends {
 
 __global__ static void seed(const __grid_constant__ ends e)
 {
+    await_previous();
     for (int i = (int)threadIdx.x; i < e.loss_count * e.replicas; i += (int)blockDim.x) {
         const nn_tensor *t = &e.losses[i / e.replicas];
         if (t->g) *nn_g(t, i % e.replicas) = 1;
@@ -50,6 +48,7 @@ __global__ static void seed(const __grid_constant__ ends e)
 
 __global__ static void finish(const __grid_constant__ ends e)
 {
+    await_previous();
     if ((int)threadIdx.x < e.counter_count) ++*e.counters[threadIdx.x];
     for (int i = (int)threadIdx.x; i < e.loss_count * e.replicas; i += (int)blockDim.x) {
         float x = *nn_v(&e.losses[i / e.replicas], i % e.replicas);
@@ -67,8 +66,7 @@ static void run_start(gpu *self, const nn_program *p)
         e.replicas = p->replicas;
         for (int i = first; i < p->loss_count && i < first + MOST_ENDS; i++)
             e.losses[e.loss_count++] = p->losses[i];
-        seed<<<1, 64, 0, stream>>>(e);
-        LAUNCHED(self, "seeds");
+        launch(self, "seeds", seed, dim3(1), 64, e);
     }
     for (size_t i = 0; i < p->zero_count; i++) {
         const nn_tensor *t = &p->zero[i];
@@ -82,8 +80,7 @@ static void run_start(gpu *self, const nn_program *p)
 static void launch_finish(gpu *self, ends *e, int first)
 {
     if (e->loss_count + e->counter_count == 0) return;
-    finish<<<1, 64, 0, self->now->stream>>>(*e);
-    LAUNCHED(self, "checks");
+    launch(self, "checks", finish, dim3(1), 64, *e);
     e->first = first;
     e->loss_count = e->counter_count = 0;
 }
@@ -178,10 +175,10 @@ static bool depends(const accesses *later, const accesses *earlier)
            meet(e->reads, e->read_count, l->writes, l->write_count);
 }
 
-static void find_waits(compiled *x, const nn_program *p)
+static bool find_waits(gpu *self, compiled *x, const nn_program *p)
 {
-    accesses *all = (accesses *)calloc((size_t)x->count, sizeof *all);
-    if (!all) return;
+    accesses *all = (accesses *)self->host.alloc((size_t)x->count * sizeof *all);
+    if (!all) return false;
     for (int i = 0; i < x->count; i++) {
         piece *q = &x->pieces[i];
         for (int k = 0; k < q->count; k++) note_step(&all[i], &p->steps[q->first + k]);
@@ -194,7 +191,8 @@ static void find_waits(compiled *x, const nn_program *p)
             for (int k = 0; k < j; k++) q->after[k] = q->after[k] || x->pieces[j].after[k];
         }
     }
-    free(all);
+    self->host.free(all);
+    return true;
 }
 
 /* Behind a piece that it waits for; else on a lane where it does not wait needlessly. */
@@ -219,26 +217,27 @@ static void choose_lanes(compiled *x)
     }
 }
 
-static compiled *compile(gpu *self, const nn_program *p)
+int gpu_prepare(void *arg, nn_program *p)
 {
-    compiled *x = (compiled *)calloc(1, sizeof *x);
+    gpu *self = (gpu *)arg;
     size_t most = p->step_count + 2;
-    if (!x || !(x->pieces = (piece *)calloc(most, sizeof *x->pieces))) {
-        free(x);
-        return NULL;
-    }
+    compiled *x = (compiled *)self->host.alloc(sizeof *x);
+    if (!x) return FANS_ENOMEM;
+    p->compiled = x;
+    x->pieces = (piece *)self->host.alloc(most * sizeof *x->pieces);
+    x->marks = (bool *)self->host.alloc(most * most * 2);
+    if (!x->pieces || !x->marks) return FANS_ENOMEM;
     x->count = cut(p, x->pieces);
     for (int i = 0; i < x->count; i++) {
         piece *q = &x->pieces[i];
-        q->after = (bool *)calloc(most, 2);
+        q->after = x->marks + (size_t)i * most * 2;
         q->waits = q->after + most;
-        if (!q->after) return NULL;
         gpu_ok(self, cudaEventCreateWithFlags(&q->done, cudaEventDisableTiming), "an event");
     }
     gpu_ok(self, cudaEventCreateWithFlags(&x->start, cudaEventDisableTiming), "an event");
-    find_waits(x, p);
+    if (!find_waits(self, x, p)) return FANS_ENOMEM;
     choose_lanes(x);
-    return x;
+    return 0;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -277,12 +276,7 @@ void gpu_run(void *arg, nn_program *p)
 {
     gpu *self = (gpu *)arg;
     gpu_ok(self, cudaSetDevice(self->device), "choosing the device");
-    if (!p->compiled) p->compiled = compile(self, p);
     compiled *x = (compiled *)p->compiled;
-    if (!x) {
-        gpu_ok(self, cudaErrorMemoryAllocation, "preparing a plan");
-        return;
-    }
     if (x->ran && !x->graph) capture(self, p, x);
     if (x->graph)
         gpu_ok(self, cudaGraphLaunch(x->graph, self->lanes[0].stream), "running a graph");
@@ -298,12 +292,11 @@ void gpu_forget(void *arg, nn_program *p)
     if (!x) return;
     gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
     if (x->graph) cudaGraphExecDestroy(x->graph);
-    for (int i = 0; i < x->count; i++) {
-        cudaEventDestroy(x->pieces[i].done);
-        free(x->pieces[i].after);
-    }
-    cudaEventDestroy(x->start);
-    free(x->pieces);
-    free(x);
+    for (int i = 0; i < x->count; i++)
+        if (x->pieces[i].done) cudaEventDestroy(x->pieces[i].done);
+    if (x->start) cudaEventDestroy(x->start);
+    self->host.free(x->marks);
+    self->host.free(x->pieces);
+    self->host.free(x);
     p->compiled = NULL;
 }
