@@ -309,12 +309,15 @@ static void bench_decoder(bench *b, const char *name, int d, int total, bool fac
 static int read_peer(bench *b, const char *command)
 {
     FILE *f = popen(command, "r");
-    char name[64], rest[64];
+    char line[512], name[64];
     double seconds;
     if (!f) return fans_fail(FANS_EIO, "cannot run '%s'", command);
-    while (fscanf(f, "%63s %lf%63[^\n]", name, &seconds, rest) >= 2)
+    while (fgets(line, sizeof line, f)) {
+        printf("PyTorch: %s", line);
+        if (sscanf(line, "%63s %lf", name, &seconds) < 2) continue;
         for (int i = 0; i < b->count; i++)
             if (!strcmp(b->rows[i].name, name)) b->rows[i].peer = seconds;
+    }
     if (pclose(f) != 0) return fans_fail(FANS_EIO, "'%s' failed", command);
     return 0;
 }

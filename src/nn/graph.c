@@ -335,6 +335,23 @@ void nn_read(nn_var v, int replica, real *to)
     nn_copy_out(v.graph, to, nn_data(v, replica), nn_size(node_of(v)->shape) * sizeof(real));
 }
 
+/* Not for parameters, whose replicas lie apart. */
+static size_t bytes_of_all(nn_var v)
+{
+    assert(node_of(v)->op != LEAF_PARAM);
+    return (size_t)v.graph->replicas * nn_size(node_of(v)->shape) * sizeof(real);
+}
+
+void nn_write_all(nn_var v, const real *from)
+{
+    nn_copy_in(v.graph, nn_data(v, 0), from, bytes_of_all(v));
+}
+
+void nn_read_all(nn_var v, real *to)
+{
+    nn_copy_out(v.graph, to, nn_data(v, 0), bytes_of_all(v));
+}
+
 void nn_scalar_set(nn_var v, int replica, double value)
 {
     real x = (real)value;

@@ -119,6 +119,8 @@ const char *nn_name_of(nn_var v);
  * backend's memory can be read by this process (the CPU's can). */
 void nn_write(nn_var v, int replica, const real *from);
 void nn_read(nn_var v, int replica, real *to);
+void nn_write_all(nn_var v, const real *from); /* all replicas, one behind the other */
+void nn_read_all(nn_var v, real *to);
 void nn_copy_in(nn_graph *g, void *to, const void *from,
                 size_t bytes); /* to the backend's memory */
 void nn_copy_out(nn_graph *g, void *to, const void *from, size_t bytes);

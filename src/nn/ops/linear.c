@@ -67,8 +67,10 @@ static void finish_tile(void *arg, int r, int member, int row, int rows, int col
     const real *b = BIAS(c) ? nn_v(&c->in[INPUTS(c) + 1], r) + at : NULL;
     for (int i = row; i < row + rows; i++) {
         real *y = nn_v(&c->out, r) + (size_t)i * width + at;
-        for (int j = 0; b && j < columns; j++) y[j] += b[j];
-        act_forward(ACT(c), y, (size_t)columns);
+        if (b)
+            act_forward_bias(ACT(c), y, b, (size_t)columns);
+        else
+            act_forward(ACT(c), y, (size_t)columns);
     }
 }
 
