@@ -14,7 +14,7 @@ static int parse_cuda(const char *device, int *number)
     if (!strcmp(device, "cuda")) return 0;
     long n = !strncmp(device, "cuda:", 5) && device[5] ? strtol(device + 5, &end, 10) : -1;
     if (n < 0 || n > 1000 || *end)
-        return fans_fail(FANS_EINVAL, "no such device: '%s' (auto, cpu, cuda or cuda:NUMBER)",
+        return fans_fail(FANS_EINVAL, "--device %s: not one of auto, cpu, cuda and cuda:NUMBER",
                          device);
     *number = (int)n;
     return 0;
