@@ -213,7 +213,7 @@ template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
 };
 
 typedef tile<32, 16, 4, 4, 8> small_tile;  /* short: for one network */
-typedef tile<64, 64, 8, 8, 2> medium_tile; /* busy: for many */
+typedef tile<64, 64, 8, 4, 1> medium_tile; /* busy: for many */
 
 /* Four numbers, of which the first `inside` are there. WHOLE: all or none, and aligned. There must
  * be no branch around a load: it would be waited for before the next is asked for. */
@@ -236,7 +236,7 @@ __device__ inline bool is_aligned(const float *at, int step)
     return ((uintptr_t)at & 15) == 0 && step % 4 == 0;
 }
 
-/* A matrix of which element (x, k) lies at x·step + k, or at k·step + x. */
+/* A matrix of which element (x, k) lies at x·step + k, or at k·step + x; fewer than 2^31. */
 template <bool ALONG> struct matrix {
     enum { along = ALONG };
     typedef float4 raw;
@@ -252,21 +252,22 @@ template <bool ALONG> struct matrix {
     {
         int far = ALONG ? x : k, near = ALONG ? k : x;
         bool there = ALONG ? x < extent : k < depth;
-        return load_quad<WHOLE>(at + (size_t)far * (size_t)step + (size_t)near,
+        return load_quad<WHOLE>(at + (far * step + near),
                                 there ? (ALONG ? depth - k : extent - x) : 0);
     }
 };
 
-/* The same for a gradient behind an activation: d · act'. */
-template <bool ALONG> struct sloped {
+/* The same for a gradient, of which only that part counts where y is positive: that behind a ReLU.
+ */
+template <bool ALONG> struct gated {
     enum { along = ALONG };
     struct raw {
         float4 d, y;
     };
     matrix<ALONG> d, y;
-    int act;
-    __device__ sloped(const float *gradient, const float *value, int apart, int activation)
-        : d(gradient, apart), y(value, apart), act(activation)
+    bool all; /* there is no ReLU */
+    __device__ gated(const float *gradient, const float *value, int apart, bool everything)
+        : d(gradient, apart), y(value, apart), all(everything)
     {
     }
     __device__ bool whole(int extent, int depth) const
@@ -280,13 +281,8 @@ template <bool ALONG> struct sloped {
     }
     __device__ float4 ready(const raw &v) const
     {
-        float4 g = v.d;
-        if (act == NN_LINEAR) return g;
-        g.x = act_slope(act, v.y.x, g.x);
-        g.y = act_slope(act, v.y.y, g.y);
-        g.z = act_slope(act, v.y.z, g.z);
-        g.w = act_slope(act, v.y.w, g.w);
-        return g;
+        return {all || v.y.x > 0 ? v.d.x : 0, all || v.y.y > 0 ? v.d.y : 0,
+                all || v.y.z > 0 ? v.d.z : 0, all || v.y.w > 0 ? v.d.w : 0};
     }
 };
 
