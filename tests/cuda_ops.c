@@ -113,7 +113,7 @@ static void layers_of_all_sizes_equal_the_cpu(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv) /* may be told which tests, as a pattern */
 {
     nn_cuda_options o = {0};
     pool *threads = NULL;
@@ -128,6 +128,7 @@ int main(void)
         cmocka_unit_test(the_rest_equals_the_cpu),
         cmocka_unit_test(layers_of_all_sizes_equal_the_cpu),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     nn_backend_free(gpu);
     nn_backend_free(cpu);

@@ -244,7 +244,7 @@ static void not_a_number_is_named_and_spoils_nothing(void **state)
     nn_graph_free(s.g);
 }
 
-int main(void)
+int main(int argc, char **argv) /* may be told which tests, as a pattern */
 {
     nn_cuda_options o = {0};
     pool *threads = NULL;
@@ -261,6 +261,7 @@ int main(void)
         cmocka_unit_test(counters_are_the_randomness),
         cmocka_unit_test(not_a_number_is_named_and_spoils_nothing),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     nn_backend_free(gpu);
     nn_backend_free(cpu);
