@@ -1,10 +1,9 @@
 /* linear.cu - y = act(x W + b), for a bank of N members and all replicas.
  *
  * Small products (few rows) go through kernels of our own: joined inputs are read where they lie,
- * bias and activation are applied on writing, the ReLU's slope on reading, and all of a layer's
- * gradients (weights, bias, every wanted input) are tiles of one kernel. Large ones (linear_big.cu)
- * go through cuBLAS. */
-#include "nn/cuda/columns.cuh"
+ * bias and activation are applied on writing, slopes on reading, and all of a layer's gradients
+ * (weights, bias, every wanted input) are tiles of one kernel. Large ones (linear_big.cu) go
+ * through cuBLAS. */
 #include "nn/cuda/linear.cuh"
 #include "nn/cuda/tile.cuh"
 
@@ -13,24 +12,14 @@
 /* Joined inputs, read where they lie; a bank has but one. */
 struct joined {
     enum { along = true };
-    typedef float4 raw;
     const nn_call *c;
     int r;
-    __device__ float4 ready(const raw &v) const { return v; }
-    __device__ bool whole(int, int) const { return false; }
-    /* NULL outside */
-    __device__ const float *place(int row, int k, int rows, int depth) const
+    __device__ float operator()(int row, int k) const
     {
         int i = 0;
-        if (row >= rows || k >= depth) return NULL;
         while (k >= c->in[i].shape.D) k -= c->in[i++].shape.D;
-        return nn_v(&c->in[i], r) + (size_t)row * (size_t)c->in[i].shape.D + (size_t)k;
-    }
-    template <bool WHOLE> __device__ raw quad(int row, int k, int rows, int depth) const
-    {
-        const float *p[4];
-        for (int j = 0; j < 4; j++) p[j] = place(row, k + j, rows, depth);
-        return {p[0] ? *p[0] : 0, p[1] ? *p[1] : 0, p[2] ? *p[2] : 0, p[3] ? *p[3] : 0};
+        const nn_tensor *x = &c->in[i];
+        return nn_v(x, r)[(size_t)row * (size_t)x->shape.D + (size_t)k];
     }
 };
 
@@ -62,13 +51,13 @@ __global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     if (LINEAR_INPUTS(&c) == 1)
         TILE::run(mem, row, column, rows, outputs, 0, inputs, a, b, out);
     else
-        TILE::run(mem, row, column, rows, outputs, 0, inputs, joined{&c, r}, b, out);
+        TILE::run(mem, row, column, rows, outputs, 0, inputs, one_by_one<joined>{{&c, r}}, b, out);
 }
 
 /* Whether tiles of 64 × 64 would keep the GPU busy. */
 static bool many(const gpu *self, int m, int n, int count)
 {
-    return (long)((m + 63) / 64) * ((n + 63) / 64) * count >= 2L * self->processors;
+    return (long)((m + 63) / 64) * ((n + 63) / 64) * count >= self->processors;
 }
 
 template <class TILE> static void launch_forward(const nn_call *c)
@@ -115,7 +104,7 @@ __device__ static void weights(typename TILE::memory &mem, const nn_call &c, con
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
     size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
     matrix<false> a(nn_v(x, r) + own, x->shape.D);
-    gated<false> b(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c) == NN_LINEAR);
+    sloped<false> b(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
     into out = {nn_g(W, r) + at, outputs, W->add};
     TILE::run(mem, row, column, j.m, j.n, 0, (int)nn_rows(c.out.shape), a, b, out);
 }
@@ -128,7 +117,7 @@ __device__ static void input(typename TILE::memory &mem, const nn_call &c, const
     int N = W->shape.T, outputs = W->shape.D, width = c.out.shape.D;
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
     size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
-    gated<true> a(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c) == NN_LINEAR);
+    sloped<true> a(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
     matrix<true> b(nn_v(W, r) + at, outputs);
     into out = {nn_g(x, r) + own, x->shape.D, x->add};
     TILE::run(mem, row, column, j.m, j.n, 0, outputs, a, b, out);
@@ -145,7 +134,7 @@ template <class TILE> __device__ static void bias(const nn_call &c, int r, int c
     float sum = 0;
     for (size_t i = (size_t)warp; column + lane_of < width && i < rows; i += TILE::THREADS / 32) {
         size_t e = i * (size_t)width + at;
-        sum += LINEAR_ACT(&c) == NN_LINEAR || y[e] > 0 ? d[e] : 0;
+        sum += LINEAR_ACT(&c) == NN_LINEAR ? d[e] : act_slope(LINEAR_ACT(&c), y[e], d[e]);
     }
     part[threadIdx.x] = sum;
     __syncthreads();
@@ -206,20 +195,12 @@ template <class TILE> static void launch_backward(const nn_call *c, jobs *all)
                TILE::THREADS, *c, *all);
 }
 
-/* Slopes other than the ReLU's, and with them the bias's gradient, take a pass of their own. */
-static nn_call without_slopes(const nn_call *c)
+void linear_backward(const nn_call *c)
 {
-    nn_call x = *c;
-    const nn_tensor *b = LINEAR_BIAS(c) ? &c->in[LINEAR_INPUTS(c) + 1] : NULL;
-    slope_sums f = {c->out, b ? *b : c->out, LINEAR_ACT(c), b && b->g};
-    run_sum_columns(gpu_of(c), f, (int)nn_rows(c->out.shape), c->out.shape.D, c->replicas, false);
-    x.attr.i[1] = NN_LINEAR;
-    x.attr.i[2] = 0;
-    return x;
-}
-
-static void backward_small(const nn_call *c)
-{
+    if (linear_is_big(c)) {
+        linear_big_backward(c);
+        return;
+    }
     jobs all = list_jobs(c);
     bool busy = false;
     for (int i = 0; i < all.count; i++)
@@ -229,15 +210,4 @@ static void backward_small(const nn_call *c)
         launch_backward<medium_tile>(c, &all);
     else
         launch_backward<small_tile>(c, &all);
-}
-
-void linear_backward(const nn_call *c)
-{
-    if (linear_is_big(c)) {
-        linear_big_backward(c);
-        return;
-    }
-    nn_call x = *c;
-    if (LINEAR_ACT(c) != NN_LINEAR && LINEAR_ACT(c) != NN_RELU) x = without_slopes(c);
-    backward_small(&x);
 }
