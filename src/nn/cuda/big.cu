@@ -74,30 +74,6 @@ static void promise(cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAtt
     cublasLtMatmulPreferenceSetAttribute(wish, which, &bytes, sizeof bytes);
 }
 
-/* How many of `count` matrices to treat at once. Where a few of them make the processors start
- * another round for little, those are left for a second call: 17 matrices of 512 × 512 are 136
- * tiles for 132 processors, and take twice as long as 16. */
-static int whole_rounds(int count, float rounds)
-{
-    float full = floorf(rounds);
-    if (count == 1 || full < 1 || ceilf(rounds) < 1.25f * rounds) return count;
-    int whole = (int)((float)count * full / rounds);
-    return whole > 0 ? whole : count;
-}
-
-static void run_split(gpu *self, big_product p, int first)
-{
-    int rest = p.count - first;
-    p.count = first;
-    run_big(self, &p);
-    p.count = rest;
-    p.A += (size_t)first * p.A_stride;
-    p.B += (size_t)first * p.B_stride;
-    p.C += (size_t)first * p.C_stride;
-    if (p.bias) p.bias += (size_t)first * p.bias_stride;
-    run_big(self, &p);
-}
-
 static cublasLtMatmulPreference_t wishes(gpu *self, const big_product *p)
 {
     size_t most = WORKSPACE;
@@ -128,8 +104,7 @@ void run_big(gpu *self, const big_product *p)
         cublasLtMatmulAlgoGetHeuristic(self->lt, d, left, right, to, to, wish, 1, &best, &found);
     if (status == CUBLAS_STATUS_SUCCESS && found == 0) status = CUBLAS_STATUS_NOT_SUPPORTED;
     bool ok = lt_ok(self, status, "choosing a product");
-    int first = whole_rounds(p->count, best.wavesCount);
-    if (ok && first == p->count)
+    if (ok)
         lt_ok(self,
               cublasLtMatmul(self->lt, d, &one, p->B, left, p->A, right, &beta, p->C, to, p->C, to,
                              &best.algo, self->now->workspace, WORKSPACE, self->now->stream),
@@ -139,5 +114,4 @@ void run_big(gpu *self, const big_product *p)
     cublasLtMatrixLayoutDestroy(right);
     cublasLtMatrixLayoutDestroy(left);
     cublasLtMatmulDescDestroy(d);
-    if (ok && first < p->count) run_split(self, *p, first);
 }
