@@ -35,7 +35,8 @@ struct finished {
 };
 
 template <class TILE>
-__global__ void __launch_bounds__(TILE::THREADS) forward(const __grid_constant__ nn_call c)
+__global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
+    forward(const __grid_constant__ nn_call c)
 {
     await_previous();
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)];
@@ -56,7 +57,7 @@ __global__ void __launch_bounds__(TILE::THREADS) forward(const __grid_constant__
 /* Whether tiles of 64 × 64 would keep the GPU busy. */
 static bool many(const gpu *self, int m, int n, int count)
 {
-    return (long)((m + 63) / 64) * ((n + 63) / 64) * count >= 2L * self->processors;
+    return (long)((m + 63) / 64) * ((n + 63) / 64) * count >= self->processors;
 }
 
 template <class TILE> static void launch_forward(const nn_call *c)
@@ -144,7 +145,7 @@ template <class TILE> __device__ static void bias(const nn_call &c, int r, int c
 }
 
 template <class TILE>
-__global__ void __launch_bounds__(TILE::THREADS)
+__global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     backward(const __grid_constant__ nn_call c, const __grid_constant__ jobs all)
 {
     await_previous();

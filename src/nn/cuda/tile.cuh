@@ -8,13 +8,27 @@
 #ifndef NN_CUDA_TILE_CUH
 #define NN_CUDA_TILE_CUH
 
+#include <mma.h>
+
 #include "nn/cuda/cuda.cuh"
 
-/* TALL × WIDE tiles, MICRO × 4 numbers per thread, GROUPS ways to split k. */
-template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
+namespace wmma = nvcuda::wmma;
+
+/* TALL × WIDE tiles, MICRO × SPAN numbers per thread, GROUPS ways to split k. A thread's columns
+ * lie in fours, 4 · ACROSS apart: reading four at a time is what shared memory likes. The more
+ * numbers per thread, the fewer reads per product: 4 × 4 is bound by shared memory, 8 × 8 is not.
+ */
+template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
     enum { DEPTH = 16, PAD = 4 };
-    enum { TEAM = TALL / MICRO * (WIDE / 4), THREADS = TEAM * GROUPS };
+    enum { ACROSS = WIDE / SPAN, TEAM = TALL / MICRO * ACROSS, THREADS = TEAM * GROUPS };
     enum { HEIGHT = TALL, WIDTH = WIDE };
+    /* Whether to load the next slice while this one is multiplied. Not where one or two rounds are
+     * all there is: then the kernel's length in instructions counts. */
+    static const bool AHEAD = GROUPS < 8;
+    static const int UNROLL = AHEAD ? DEPTH : 4;
+    /* blocks that shall fit a processor, by the registers that they need */
+    enum { REGISTERS = MICRO * SPAN > 32 ? 168 : MICRO *SPAN > 16 ? 112 : 80 };
+    enum { RESIDENT = 65536 / (THREADS * REGISTERS) };
     enum { LOADS_A = TALL * DEPTH / 4 / TEAM, LOADS_B = WIDE * DEPTH / 4 / TEAM }; /* quads */
 
     struct slices {
@@ -23,7 +37,7 @@ template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
     union __align__(16) memory
     { /* shared, the kernel's */
         slices s;
-        float sum[GROUPS][GROUPS > 1 ? TALL : 1][WIDE];
+        float sum[GROUPS][TALL][WIDE];
     };
 
     /* Quad number e of a slice: four numbers along k, or along the rows. */
@@ -63,84 +77,132 @@ template <int TALL, int WIDE, int MICRO, int GROUPS> struct tile {
         }
     }
 
+    template <class A, class B>
+    __device__ static void load(float4 *to_a, float4 *to_b, const A &a, const B &b, int row0,
+                                int column0, int m, int n, int k0, int depth, int me)
+    {
+        fetch<TALL, LOADS_A>(to_a, a, row0, m, k0, depth, me);
+        fetch<WIDE, LOADS_B>(to_b, b, column0, n, k0, depth, me);
+    }
+
+    /* A group's sums, by ordinary arithmetic or (each group a warp) by the tensor cores. */
+    template <bool TF32, int UNUSED = 0> struct sums {
+        float acc[MICRO][SPAN] = {};
+
+        __device__ void add(const float (*a)[TALL + PAD], const float (*b)[WIDE + PAD], int me)
+        {
+            int tx = me % ACROSS * 4, ty = me / ACROSS * MICRO;
+#pragma unroll UNROLL
+            for (int k = 0; k < DEPTH; k++) {
+                float left[MICRO], right[SPAN];
+#pragma unroll
+                for (int j = 0; j < SPAN; j += 4)
+                    *(float4 *)&right[j] = *(const float4 *)&b[k][tx + j * ACROSS];
+#pragma unroll
+                for (int i = 0; i < MICRO; i += 4)
+                    *(float4 *)&left[i] = *(const float4 *)&a[k][ty + i];
+#pragma unroll
+                for (int i = 0; i < MICRO; i++)
+#pragma unroll
+                    for (int j = 0; j < SPAN; j++) acc[i][j] = fmaf(left[i], right[j], acc[i][j]);
+            }
+        }
+
+        __device__ void put(float (*to)[WIDE], int me) const
+        {
+            int tx = me % ACROSS * 4, ty = me / ACROSS * MICRO;
+#pragma unroll
+            for (int i = 0; i < MICRO; i++)
+#pragma unroll
+                for (int j = 0; j < SPAN; j++)
+                    to[ty + i][tx + j / 4 * 4 * ACROSS + j % 4] = acc[i][j];
+        }
+    };
+
+    template <int UNUSED> struct sums<true, UNUSED> {
+        enum { DOWN = TALL / 16, RIGHT = WIDE / 16 };
+        wmma::fragment<wmma::accumulator, 16, 16, 8, float> acc[DOWN][RIGHT];
+
+        __device__ sums()
+        {
+            static_assert(TEAM == 32, "a group is a warp");
+            for (int i = 0; i < DOWN; i++)
+                for (int j = 0; j < RIGHT; j++) wmma::fill_fragment(acc[i][j], 0.0f);
+        }
+
+        __device__ void add(const float (*a)[TALL + PAD], const float (*b)[WIDE + PAD], int)
+        {
+#pragma unroll
+            for (int k = 0; k < DEPTH; k += 8) {
+                wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::col_major>
+                    left[DOWN];
+                wmma::fragment<wmma::matrix_b, 16, 16, 8, wmma::precision::tf32, wmma::row_major>
+                    right;
+                for (int i = 0; i < DOWN; i++) {
+                    wmma::load_matrix_sync(left[i], &a[k][16 * i], TALL + PAD);
+                    for (int e = 0; e < left[i].num_elements; e++)
+                        left[i].x[e] = wmma::__float_to_tf32(left[i].x[e]);
+                }
+                for (int j = 0; j < RIGHT; j++) {
+                    wmma::load_matrix_sync(right, &b[k][16 * j], WIDE + PAD);
+                    for (int e = 0; e < right.num_elements; e++)
+                        right.x[e] = wmma::__float_to_tf32(right.x[e]);
+                    for (int i = 0; i < DOWN; i++)
+                        wmma::mma_sync(acc[i][j], left[i], right, acc[i][j]);
+                }
+            }
+        }
+
+        __device__ void put(float (*to)[WIDE], int) const
+        {
+            for (int i = 0; i < DOWN; i++)
+                for (int j = 0; j < RIGHT; j++)
+                    wmma::store_matrix_sync(&to[16 * i][16 * j], acc[i][j], WIDE,
+                                            wmma::mem_row_major);
+        }
+    };
+
     /* Rows from row0 and columns from column0 of an m × n product; k runs over [from, depth). */
-    template <class A, class B, class Out>
+    template <bool TF32 = false, class A, class B, class Out>
     __device__ static void run(memory &mem, int row0, int column0, int m, int n, int from,
                                int depth, const A &a, const B &b, const Out &out)
     {
         int group = (int)threadIdx.x / TEAM, me = (int)threadIdx.x % TEAM;
-        int tx = me % (WIDE / 4) * 4, ty = me / (WIDE / 4) * MICRO;
-        float acc[MICRO][4] = {};
+        sums<TF32> total;
         float4 next_a[LOADS_A], next_b[LOADS_B];
         int k0 = from + group * DEPTH;
-        fetch<TALL, LOADS_A>(next_a, a, row0, m, k0, depth, me);
-        fetch<WIDE, LOADS_B>(next_b, b, column0, n, k0, depth, me);
+        if (AHEAD) load(next_a, next_b, a, b, row0, column0, m, n, k0, depth, me);
+#pragma unroll 1
         for (int base = from; base < depth; base += GROUPS * DEPTH) {
+            if (!AHEAD) load(next_a, next_b, a, b, row0, column0, m, n, k0, depth, me);
             store<TALL, LOADS_A, A::along>(mem.s.a[group], next_a, me);
             store<WIDE, LOADS_B, B::along>(mem.s.b[group], next_b, me);
             __syncthreads();
             k0 += GROUPS * DEPTH;
-            if (base + GROUPS * DEPTH < depth) {
-                fetch<TALL, LOADS_A>(next_a, a, row0, m, k0, depth, me);
-                fetch<WIDE, LOADS_B>(next_b, b, column0, n, k0, depth, me);
-            }
-#pragma unroll
-            for (int k = 0; k < DEPTH; k++) {
-                float4 right = *(const float4 *)&mem.s.b[group][k][tx];
-                float left[MICRO];
-#pragma unroll
-                for (int i = 0; i < MICRO; i += 4)
-                    *(float4 *)&left[i] = *(const float4 *)&mem.s.a[group][k][ty + i];
-#pragma unroll
-                for (int i = 0; i < MICRO; i++) {
-                    acc[i][0] = fmaf(left[i], right.x, acc[i][0]);
-                    acc[i][1] = fmaf(left[i], right.y, acc[i][1]);
-                    acc[i][2] = fmaf(left[i], right.z, acc[i][2]);
-                    acc[i][3] = fmaf(left[i], right.w, acc[i][3]);
-                }
-            }
+            if (AHEAD && base + GROUPS * DEPTH < depth)
+                load(next_a, next_b, a, b, row0, column0, m, n, k0, depth, me);
+            total.add(mem.s.a[group], mem.s.b[group], me);
             __syncthreads();
         }
-        finish(mem, acc, group, ty, tx, row0, column0, m, n, out);
-    }
-
-    template <class Out>
-    __device__ static void finish(memory &mem, float (*acc)[4], int group, int ty, int tx, int row0,
-                                  int column0, int m, int n, const Out &out)
-    {
-        if constexpr (GROUPS == 1) {
-            for (int i = 0; i < MICRO; i++)
-                for (int j = 0; j < 4; j++)
-                    if (row0 + ty + i < m && column0 + tx + j < n)
-                        out(row0 + ty + i, column0 + tx + j, acc[i][j]);
-        } else {
-            for (int i = 0; i < MICRO; i++)
-                for (int j = 0; j < 4; j++) mem.sum[group][ty + i][tx + j] = acc[i][j];
-            __syncthreads();
-            for (int e = (int)threadIdx.x; e < TALL * WIDE; e += THREADS) {
-                int i = e / WIDE, j = e % WIDE;
-                float sum = 0;
-                for (int g = 0; g < GROUPS; g++) sum += mem.sum[g][i][j];
-                if (row0 + i < m && column0 + j < n) out(row0 + i, column0 + j, sum);
-            }
-            __syncthreads();
+        total.put(mem.sum[group], me);
+        __syncthreads();
+#pragma unroll 1
+        for (int e = (int)threadIdx.x; e < TALL * WIDE; e += THREADS) {
+            int i = e / WIDE, j = e % WIDE;
+            float sum = 0;
+            for (int g = 0; g < GROUPS; g++) sum += mem.sum[g][i][j];
+            if (row0 + i < m && column0 + j < n) out(row0 + i, column0 + j, sum);
         }
+        __syncthreads();
     }
 };
 
 #ifndef VARIANT
-#    define VARIANT 0
-#endif
-#if VARIANT == 0
-typedef tile<32, 16, 4, 8> small_tile;
-typedef tile<64, 64, 8, 1> medium_tile;
-#elif VARIANT == 1
-typedef tile<32, 32, 4, 4> small_tile;
-typedef tile<64, 64, 8, 2> medium_tile;
+typedef tile<32, 16, 4, 4, 8> small_tile; /* short: for one network */
 #else
-typedef tile<16, 16, 4, 16> small_tile;
-typedef tile<64, 32, 8, 2> medium_tile;
+typedef tile<32, 32, 8, 4, 8> small_tile; /* short: for one network */
 #endif
+typedef tile<64, 64, 8, 8, 2> medium_tile; /* busy: for many */
 
 /* Four numbers, of which the first `inside` are there; at once where they are aligned. */
 __device__ inline float4 load_quad(const float *p, bool aligned, int inside)
@@ -192,6 +254,8 @@ template <bool ALONG> struct sloped {
         float4 g = d.quad(x, k, extent, depth);
         if (act == NN_LINEAR) return g;
         float4 v = y.quad(x, k, extent, depth);
+        if (act == NN_RELU)
+            return {v.x > 0 ? g.x : 0, v.y > 0 ? g.y : 0, v.z > 0 ? g.z : 0, v.w > 0 ? g.w : 0};
         g.x = act_slope(act, v.x, g.x);
         g.y = act_slope(act, v.y, g.y);
         g.z = act_slope(act, v.z, g.z);
