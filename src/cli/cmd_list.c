@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/model_run.h"
 #include "cli/table.h"
 #include "env/task.h"
 

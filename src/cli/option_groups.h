@@ -2,3 +2,5 @@
  * one line a module; include its header in cmd_list.c. */
 X(env_option_group)
 X(change_option_group)
+X(fnvae_option_group)
+X(model_option_group)
