@@ -1,4 +1,5 @@
-/* cmd_graph.c - fans graph: the graph that a model learned, as text, Graphviz, JSON or a drawing. */
+/* cmd_graph.c - fans graph: the graph that a model learned, as text, Graphviz, JSON or a drawing.
+ */
 #include <stdio.h>
 
 #include "base/os.h"

@@ -52,7 +52,7 @@ typedef struct probe {
     lifetime *life;
     belief *b;
     arena *memory;
-    int episodes, k;           /* found so far; p + q */
+    int episodes, k;            /* found so far; p + q */
     float *beliefs[EVAL_TIMES]; /* [episode][k] */
     double *truth[EVAL_TIMES];  /* [factor][episode] */
     float *average;             /* [k] */
@@ -193,8 +193,7 @@ static json_t *score_json(causal_score s)
 
 static bool judged(const model_run *m, int mask)
 {
-    return m->o.observed ||
-           (mask != CAUSAL_C_ts && mask != CAUSAL_C_tt_s && mask != CAUSAL_C_tt_r);
+    return m->o.observed || (mask != CAUSAL_C_ts && mask != CAUSAL_C_tt_s && mask != CAUSAL_C_tt_r);
 }
 
 json_t *model_eval_json(const model_run *m, const model_eval *e)
@@ -222,9 +221,8 @@ json_t *model_eval_json(const model_run *m, const model_eval *e)
     }
     json_object_set_new(out, "r2", r2);
     json_object_set_new(out, "error",
-                        json_pack("{sf sf sf sf}", "state", e->error, "state_blind",
-                                  e->error_blind, "reward", e->error_r, "reward_blind",
-                                  e->error_r_blind));
+                        json_pack("{sf sf sf sf}", "state", e->error, "state_blind", e->error_blind,
+                                  "reward", e->error_r, "reward_blind", e->error_r_blind));
     return out;
 }
 

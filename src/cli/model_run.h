@@ -9,8 +9,8 @@
 #include "model/causal_graph.h"
 #include "model/lifetime.h"
 
-#define MODEL_OPTIONS(X)                                                              \
-    X(INT, seed, 0, 0, 2147483647, "of the data and of the model")                    \
+#define MODEL_OPTIONS(X)                                           \
+    X(INT, seed, 0, 0, 2147483647, "of the data and of the model") \
     X(INT, transitions, 20000, 100, 100000000, "collected with random actions to fit")
 OPTIONS_STRUCT(model_options, MODEL_OPTIONS)
 const option_group *model_option_group(void);
@@ -37,7 +37,8 @@ int model_run_collect(const model_run *m, lifetime **out, uint32_t index, int co
 int model_run_save(const model_run *m, const char *folder);
 int model_run_open(model_run *m, const char *folder, int threads);
 
-/* ---- judging (model_eval.c) --------------------------------------------------------------------- */
+/* ---- judging (model_eval.c) ---------------------------------------------------------------------
+ */
 
 enum { EVAL_START, EVAL_TEN, EVAL_END, EVAL_CARRIED, EVAL_TIMES };
 
@@ -46,7 +47,8 @@ typedef struct model_eval {
     causal_score mask[CAUSAL_MASK_COUNT], touched, all; /* all: what can be identified */
     int factors;
     double r2[EVAL_TIMES][64]; /* [time][factor] */
-    double error, error_blind, error_r, error_r_blind; /* normalised squared errors, one step ahead */
+    double error, error_blind, error_r,
+        error_r_blind; /* normalised squared errors, one step ahead */
 } model_eval;
 
 int model_run_eval(const model_run *m, int episodes, model_eval *e);

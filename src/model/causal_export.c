@@ -45,8 +45,7 @@ static bool kept(const causal_graph *g, node n)
     }
 }
 
-typedef void edge_fn(const causal_graph *g, node cause, node effect, double probability,
-                     text *out);
+typedef void edge_fn(const causal_graph *g, node cause, node effect, double probability, text *out);
 
 /* Calls fn for every edge that is there. */
 static void each_edge(const causal_graph *g, edge_fn *fn, text *out)

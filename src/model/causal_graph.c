@@ -80,8 +80,7 @@ void causal_graph_of(causal_graph *g, const fnvae *f, int replica)
     bool before = f->o.reward_reads != 2, after = f->o.reward_reads != 1;
     g->threshold = f->o.gate == NN_GATE_ERF ? GATE_ERF_PRESENT : 0.5;
     for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
-        memset(g->mask[k], 0,
-               (size_t)g->effects[k] * (size_t)g->causes[k] * sizeof *g->mask[k]);
+        memset(g->mask[k], 0, (size_t)g->effects[k] * (size_t)g->causes[k] * sizeof *g->mask[k]);
     nn_read(f->mask[MASK_S].logits, replica, f->buffer);
     take(g, CAUSAL_C_ss, f, f->buffer, 0);
     take(g, CAUSAL_C_as, f, f->buffer, d);
@@ -115,7 +114,8 @@ static bool spread(const causal_graph *g, int mask, const bool *effects, bool *c
     return news;
 }
 
-/* The transitive closure, backwards from the reward: s -> r, s -> s, theta_s -> s, theta -> theta. */
+/* The transitive closure, backwards from the reward: s -> r, s -> s, theta_s -> s, theta -> theta.
+ */
 void causal_compact(causal_graph *g)
 {
     memset(g->s_min, 0, (size_t)g->z.d * sizeof *g->s_min);

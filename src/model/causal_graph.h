@@ -1,4 +1,5 @@
-/* causal_graph.h - the learned graph: probabilities, decisions, what of it matters, how right it is.
+/* causal_graph.h - the learned graph: probabilities, decisions, what of it matters, how right it
+ * is.
  *
  * Masks are [effect][cause], as in docs/notation.md. An edge is there when its probability is above
  * the threshold. */
@@ -31,9 +32,9 @@ extern const char *const causal_mask_names[CAUSAL_MASK_COUNT];
 
 typedef struct causal_graph {
     fnvae_dims z;
-    double threshold;                      /* 1/2, unless the gate says otherwise */
+    double threshold; /* 1/2, unless the gate says otherwise */
     int effects[CAUSAL_MASK_COUNT], causes[CAUSAL_MASK_COUNT];
-    double *mask[CAUSAL_MASK_COUNT];       /* probabilities, row-major */
+    double *mask[CAUSAL_MASK_COUNT];         /* probabilities, row-major */
     bool *s_min, *theta_s_min, *theta_r_min; /* [d], [p], [q]: the compact representation */
     arena *memory;
 } causal_graph;
@@ -50,7 +51,8 @@ bool causal_edge(const causal_graph *g, int mask, int effect, int cause);
 /* Marks every state and factor from which a directed path leads to a reward, now or later. */
 void causal_compact(causal_graph *g);
 
-/* ---- against the truth ------------------------------------------------------------------------- */
+/* ---- against the truth -------------------------------------------------------------------------
+ */
 
 typedef struct causal_score {
     int hits, extra, missing; /* edges found, found wrongly, not found */
@@ -69,7 +71,8 @@ causal_score causal_compare_touched(const causal_graph *g, const uint8_t *C_ts, 
 
 causal_score causal_sum(causal_score a, causal_score b);
 
-/* ---- export ------------------------------------------------------------------------------------ */
+/* ---- export ------------------------------------------------------------------------------------
+ */
 
 void causal_text(const causal_graph *g, text *out);
 void causal_dot(const causal_graph *g, text *out);

@@ -2,14 +2,15 @@
  *
  * No group of parameters reaches a cost that it must not follow: alpha sees the reconstruction and
  * prediction of the dynamics, beta those of the reward, gamma the KL, the masks reconstruction, KL
- * and sparsity. Only phi follows the weighted total; so costs are summed unweighted, and the weights
- * stand as grad_scale on the edges that leave q_phi (tests/double_nn_a1.c shows that this equals
- * separate passes).
+ * and sparsity. Only phi follows the weighted total; so costs are summed unweighted, and the
+ * weights stand as grad_scale on the edges that leave q_phi (tests/double_nn_a1.c shows that this
+ * equals separate passes).
  *
- * The KL has two parts. Within a segment theta does not move, so the prior of row t is the posterior
- * of row t-1 (at the first row of a window, N(0, 1)); where a segment begins it is p_gamma of the
- * last theta. Both are means over their own rows, and their weights carry the share of those rows:
- * phi follows the sum over all rows, while gamma and C_tt are not drowned where changes are rare.
+ * The KL has two parts. Within a segment theta does not move, so the prior of row t is the
+ * posterior of row t-1 (at the first row of a window, N(0, 1)); where a segment begins it is
+ * p_gamma of the last theta. Both are means over their own rows, and their weights carry the share
+ * of those rows: phi follows the sum over all rows, while gamma and C_tt are not drowned where
+ * changes are rare.
  *
  * Pixels would enter in front of `s` and `s1`: a state-inference network in the group phi. */
 #include "model/fnvae.h"
@@ -96,8 +97,8 @@ static void record_mask(fnvae *f, int which, const char *name, int causes, int e
     k->fixed = nn_input(f->g, input, 1, causes, effects);
     snprintf(input, sizeof input, "%s weight", name);
     k->weight = nn_input(f->g, input, 1, causes, effects);
-    nn_var gate = nn_gate(k->logits, kind, f->temperature, f->frozen);
-    k->C = nn_add(nn_mul(gate, k->free), k->fixed);
+    k->gate = nn_gate(k->logits, kind, f->temperature, f->frozen);
+    k->C = nn_add(nn_mul(k->gate, k->free), k->fixed);
     k->open = nn_l1(nn_mul(nn_gate_open(k->logits, kind, f->temperature), k->weight), NN_NONE);
 }
 
@@ -113,12 +114,11 @@ static void record_masks(fnvae *f)
     f->cost[FNVAE_sparse] = nn_affine(sum, f->o.k4, 0);
 }
 
-/* Rows [from, from + count) of a mask pay `w`, shared among its entries; nn_l1 divides by rows. */
+/* Every entry of the rows [from, from + count) of a mask pays `w`; nn_l1 divides by all rows. */
 static void weigh(float *weight, int causes, int effects, int from, int count, double w)
 {
     for (int i = from; i < from + count; i++)
-        for (int j = 0; j < effects; j++)
-            weight[i * effects + j] = (float)(w / (count * effects) * causes);
+        for (int j = 0; j < effects; j++) weight[i * effects + j] = (float)(w * causes);
 }
 
 static void weigh_mask(const fnvae *f, int which, float *weight, int causes, int effects)
@@ -160,17 +160,17 @@ static void set_masks(fnvae *f, bool learned)
     f->update_graph = learned;
 }
 
-static int64_t masks_at(const fnvae *f, double share)
+static int64_t share_of_updates(const fnvae *f, double share)
 {
     return (int64_t)(share * f->o.updates);
 }
 
 void fnvae_set_masks(fnvae *f)
 {
-    if (f->update >= masks_at(f, f->o.masks_until))
+    if (f->update >= share_of_updates(f, f->o.masks_until))
         fnvae_freeze(f);
     else
-        set_masks(f, f->o.structure && f->update >= masks_at(f, f->o.masks_from));
+        set_masks(f, f->o.structure && f->update >= share_of_updates(f, f->o.masks_from));
 }
 
 void fnvae_freeze(fnvae *f)
@@ -271,9 +271,9 @@ static void record_decoders(fnvae *f)
     nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
     nn_var pred = nn_mlp(f->group[FNVAE_ALPHA], "pred", NN_IN(next_s, next_a, theta_s), 1, 2,
                          f->o.dense, NN_TANH, f->z.d);
-    nn_var pred_r =
-        nn_mlp(f->group[FNVAE_BETA], "pred",
-               reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r), 1, 2, f->o.dense, NN_TANH, 1);
+    nn_var pred_r = nn_mlp(f->group[FNVAE_BETA], "pred",
+                           reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r), 1, 2,
+                           f->o.dense, NN_TANH, 1);
     f->cost[FNVAE_pred_dyn] = gauss_cost(f, in[FNVAE_IN_ds], pred, w_pred);
     f->cost[FNVAE_pred_rw] = gauss_cost(f, in[FNVAE_IN_r], pred_r, w_pred);
 }
@@ -438,6 +438,8 @@ static void set_weights(fnvae *f, int r)
         for (int i = 0; i < 4; i++)
             k[i] = i == 3 && o->smooth == 3 ? 0 : 1 / (2 * (double)c[i] * (double)c[i]);
     }
+    if (o->k3 > 0 && f->update < share_of_updates(f, o->k3_until))
+        k[2] *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
     for (size_t i = 0; i < rows; i++) moves += (double)move[i];
     nn_scalar_set(f->k_rec, r, k[0]);
     nn_scalar_set(f->k_pred, r, k[1]);
@@ -460,7 +462,8 @@ int fnvae_update(fnvae *f)
 {
     int rc = 0;
     double progress = fmin((double)f->update / f->o.updates, 1);
-    if (f->update == masks_at(f, f->o.masks_from) || f->update == masks_at(f, f->o.masks_until))
+    if (f->update == share_of_updates(f, f->o.masks_from) ||
+        f->update == share_of_updates(f, f->o.masks_until))
         fnvae_set_masks(f);
     upload(f);
     nn_adam adam = NN_ADAM_DEFAULT;

@@ -1,10 +1,10 @@
 /* fnvae.h - the FN-VAE: learns what changes, and the graph of who influences whom (algorithm A1).
  *
  *     q_phi(theta_t | experience up to t)         CF inference: dense x 2, LSTM, diagonal Gaussian
- *     p_gamma(theta' | theta, C_tt)               CF dynamics: the prior of the next segment's theta
- *     p_alpha1(s' | s, a, theta_s, C)             reconstruction, one masked network per dimension
- *     p_alpha2(s' | s, a, theta_s), dense         one-step prediction
- *     p_beta1, p_beta2                            the same for the reward
+ *     p_gamma(theta' | theta, C_tt)               CF dynamics: the prior of the next segment's
+ * theta p_alpha1(s' | s, a, theta_s, C)             reconstruction, one masked network per
+ * dimension p_alpha2(s' | s, a, theta_s), dense         one-step prediction p_beta1, p_beta2 the
+ * same for the reward
  *
  * A row of a window is one transition (s, a) -> (r, s'); windows run over the lifetime and across
  * episodes. A **segment** is a stretch with constant theta; nothing else is told about the kind of
@@ -48,8 +48,8 @@ extern const char *const fnvae_cost_names[FNVAE_COST_COUNT];
 typedef struct fnvae_row {
     const float *s, *a, *s1; /* [d], [m], [d] */
     float r;
-    bool change;                   /* the first of its segment */
-    bool first;                    /* the first of its episode */
+    bool change;                    /* the first of its segment */
+    bool first;                     /* the first of its episode */
     const float *theta_s, *theta_r; /* [p], [q]: the truth, for `observed`; or NULL */
 } fnvae_row;
 
@@ -69,8 +69,8 @@ typedef struct fnvae_posterior {
 
 /* A learned mask: C = free * gate(logits) + fixed. */
 typedef struct fnvae_mask {
-    nn_var logits, free, fixed, weight, C; /* (1, causes, effects) */
-    nn_var open;                           /* its part of the sparsity cost */
+    nn_var logits, gate, free, fixed, weight, C; /* (1, causes, effects) */
+    nn_var open;                                 /* its part of the sparsity cost */
 } fnvae_mask;
 enum { MASK_S, MASK_R, MASK_TT_S, MASK_TT_R, FNVAE_MASK_COUNT };
 
@@ -89,9 +89,9 @@ enum { MASK_S, MASK_R, MASK_TT_S, MASK_TT_R, FNVAE_MASK_COUNT };
     X(dec_ds, d)                                   \
     X(theta_s, p) /* the truth, for `observed` */  \
     X(theta_r, q)                                  \
-    X(w_pred, 1)  /* row t is predicted from t-1 */ \
-    X(w_stay, 1)  /* its segment began before */   \
-    X(w_move, 1)  /* it begins a segment */        \
+    X(w_pred, 1) /* row t is predicted from t-1 */ \
+    X(w_stay, 1) /* its segment began before */    \
+    X(w_move, 1) /* it begins a segment */         \
     X(w_smooth, 1)
 enum {
 #define X(name, width) FNVAE_IN_##name,
@@ -111,8 +111,8 @@ typedef struct fnvae {
     float *buffer;                  /* of the largest mask's size */
     fnvae_mask mask[FNVAE_MASK_COUNT];
     fnvae_posterior theta_s, theta_r;
-    nn_var spread_s, spread_r; /* (1, 1, p or q): log_std of p_gamma */
-    nn_var rec, rec_r;                           /* what alpha1 and beta1 say */
+    nn_var spread_s, spread_r;                      /* (1, 1, p or q): log_std of p_gamma */
+    nn_var rec, rec_r;                              /* what alpha1 and beta1 say */
     nn_var k_rec, k_pred, k_stay, k_move, k_smooth; /* on the edges out of phi */
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
@@ -166,7 +166,8 @@ double fnvae_from(const fnvae *f, int replica, int scale, int i, double z);
 /* How many inputs the reward decoders read in front of theta_r: s, a, s' as o.reward_reads says. */
 int fnvae_reward_inputs(const fnvae *f);
 
-/* ---- shared with belief.c: the parts of algorithm A1 ------------------------------------------ */
+/* ---- shared with belief.c: the parts of algorithm A1 ------------------------------------------
+ */
 
 /* q_phi of one kind ("s", "r") on a recording; `state` (1, B, 2 lstm) or NN_NONE. */
 fnvae_posterior fnvae_record_infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state);

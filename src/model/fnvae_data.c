@@ -98,8 +98,9 @@ static void put_decoded(const fnvae *f, int replica, int t, int b, const fnvae_r
     memcpy(place(f, FNVAE_IN_dec_a, replica, t, b), row->a, (size_t)f->z.m * sizeof(float));
 }
 
-/* Prediction from row t-1 counts within an episode, and not across a change point. Where theta moves
- * at every step there is no point to leave out: two changes in a row are one continuous movement. */
+/* Prediction from row t-1 counts within an episode, and not across a change point. Where theta
+ * moves at every step there is no point to leave out: two changes in a row are one continuous
+ * movement. */
 static bool predicted(const fnvae_row *rows, int t)
 {
     if (t == 0 || rows[t].first) return false;

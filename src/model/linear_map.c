@@ -56,8 +56,7 @@ double linear_map_r2(const float *x, int k, const double *y, int n)
     if (n < 2 * (k + 2)) return NAN;
     double *A = mem_alloc(width * width * sizeof *A), *b = mem_alloc(width * sizeof *b), r2 = NAN;
     if (A && b) {
-        for (int i = 0; i < n; i += 2)
-            add_sample(A, b, x + (size_t)i * (size_t)k, k, y[i]);
+        for (int i = 0; i < n; i += 2) add_sample(A, b, x + (size_t)i * (size_t)k, k, y[i]);
         for (size_t i = 0; i < width; i++) A[i * width + i] += 1e-6 * n;
         solve(A, b, k + 1);
         r2 = judge(b, x, k, y, n);
