@@ -60,6 +60,7 @@ static int fit_run(fit *k)
         TRY(fnvae_update(f));
         if (k->report && (u + 1) % k->report == 0) report(f, u + 1);
     }
+    fnvae_freeze(f);
 out:
     return rc;
 }

@@ -82,104 +82,6 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
                          f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
-/* ---- masks ----------------------------------------------------------------------------------- */
-
-static void record_mask(fnvae *f, int which, const char *name, int causes, int effects)
-{
-    fnvae_mask *k = &f->mask[which];
-    nn_gate_kind kind = (nn_gate_kind)f->o.gate;
-    char input[32];
-    k->logits = nn_param(f->group[FNVAE_MASKS], name, 1, causes, effects, NN_INIT_CONSTANT,
-                         f->o.gate_start);
-    snprintf(input, sizeof input, "%s free", name);
-    k->free = nn_input(f->g, input, 1, causes, effects);
-    snprintf(input, sizeof input, "%s fixed", name);
-    k->fixed = nn_input(f->g, input, 1, causes, effects);
-    snprintf(input, sizeof input, "%s weight", name);
-    k->weight = nn_input(f->g, input, 1, causes, effects);
-    k->gate = nn_gate(k->logits, kind, f->temperature, f->frozen);
-    k->C = nn_add(nn_mul(k->gate, k->free), k->fixed);
-    k->open = nn_l1(nn_mul(nn_gate_open(k->logits, kind, f->temperature), k->weight), NN_NONE);
-}
-
-static void record_masks(fnvae *f)
-{
-    fnvae_dims z = f->z;
-    record_mask(f, MASK_S, "C_s", z.d + z.m + z.p, z.d);
-    record_mask(f, MASK_R, "c_r", fnvae_reward_inputs(f) + z.q, 1);
-    record_mask(f, MASK_TT_S, "C_tt_s", z.p, z.p);
-    record_mask(f, MASK_TT_R, "C_tt_r", z.q, z.q);
-    nn_var sum = f->mask[0].open;
-    for (int i = 1; i < FNVAE_MASK_COUNT; i++) sum = nn_add(sum, f->mask[i].open);
-    f->cost[FNVAE_sparse] = nn_affine(sum, f->o.k4, 0);
-}
-
-/* Every entry of the rows [from, from + count) of a mask pays `w`; nn_l1 divides by all rows. */
-static void weigh(float *weight, int causes, int effects, int from, int count, double w)
-{
-    for (int i = from; i < from + count; i++)
-        for (int j = 0; j < effects; j++) weight[i * effects + j] = (float)(w * causes);
-}
-
-static void weigh_mask(const fnvae *f, int which, float *weight, int causes, int effects)
-{
-    const fnvae_options *o = &f->o;
-    int d = f->z.d, m = f->z.m, p = f->z.p;
-    if (which == MASK_S) {
-        weigh(weight, causes, effects, 0, d, o->w_ss);
-        for (int i = 0; i < d; i++) weight[i * effects + i] *= (float)o->diagonal;
-        weigh(weight, causes, effects, d, m, o->w_as);
-        weigh(weight, causes, effects, d + m, p, o->w_ts);
-    } else if (which == MASK_R) {
-        int before = o->reward_reads == 2 ? 0 : d, after = o->reward_reads == 1 ? 0 : d;
-        if (before) weigh(weight, causes, effects, 0, d, o->w_sr);
-        weigh(weight, causes, effects, before, m, o->w_ar);
-        if (after) weigh(weight, causes, effects, before + m, d, o->w_sr);
-    } else {
-        weigh(weight, causes, effects, 0, causes, o->w_tt);
-    }
-}
-
-/* Dense (while the networks settle, or without structure), or learned. theta_r always reaches r. */
-static void set_masks(fnvae *f, bool learned)
-{
-    float *buffer = f->buffer;
-    for (int k = 0; k < FNVAE_MASK_COUNT; k++) {
-        nn_shape z = nn_shape_of(f->mask[k].free);
-        int size = z.B * z.D, always = k == MASK_R ? fnvae_reward_inputs(f) : size;
-        for (int r = 0; r < f->replicas; r++) {
-            for (int i = 0; i < size; i++) buffer[i] = learned && i < always;
-            nn_write(f->mask[k].free, r, buffer);
-            for (int i = 0; i < size; i++) buffer[i] = !(learned && i < always);
-            nn_write(f->mask[k].fixed, r, buffer);
-            memset(buffer, 0, (size_t)size * sizeof *buffer);
-            if (learned) weigh_mask(f, k, buffer, z.B, z.D);
-            nn_write(f->mask[k].weight, r, buffer);
-        }
-    }
-    f->update_graph = learned;
-}
-
-static int64_t share_of_updates(const fnvae *f, double share)
-{
-    return (int64_t)(share * f->o.updates);
-}
-
-void fnvae_set_masks(fnvae *f)
-{
-    if (f->update >= share_of_updates(f, f->o.masks_until))
-        fnvae_freeze(f);
-    else
-        set_masks(f, f->o.structure && f->update >= share_of_updates(f, f->o.masks_from));
-}
-
-void fnvae_freeze(fnvae *f)
-{
-    set_masks(f, f->o.structure);
-    for (int r = 0; r < f->replicas; r++) nn_scalar_set(f->frozen, r, 1);
-    f->update_graph = false;
-}
-
 /* ---- costs ----------------------------------------------------------------------------------- */
 
 /* A cost under the decoders' fixed standard deviation. */
@@ -398,7 +300,7 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     TRY(nn_graph_new(&f->g, backend, replicas, seeds));
     for (int i = 0; i < FNVAE_GROUPS; i++) f->group[i] = nn_group_new(f->g, names[i]);
     record_inputs(f);
-    record_masks(f);
+    fnvae_record_masks(f);
     record_posteriors(f);
     record_decoders(f);
     record_divergence(f);
@@ -407,7 +309,7 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     TRY(fnvae_plan_belief(f));
     TRY(nn_graph_commit(f->g));
     TRY(declare(f));
-    set_masks(f, false);
+    fnvae_set_masks(f);
     *out = f;
 out:
     if (rc < 0) fnvae_free(f);
@@ -438,7 +340,7 @@ static void set_weights(fnvae *f, int r)
         for (int i = 0; i < 4; i++)
             k[i] = i == 3 && o->smooth == 3 ? 0 : 1 / (2 * (double)c[i] * (double)c[i]);
     }
-    if (o->k3 > 0 && f->update < share_of_updates(f, o->k3_until))
+    if (o->k3 > 0 && f->update < fnvae_share(f, o->k3_until))
         k[2] *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
     for (size_t i = 0; i < rows; i++) moves += (double)move[i];
     nn_scalar_set(f->k_rec, r, k[0]);
@@ -462,8 +364,8 @@ int fnvae_update(fnvae *f)
 {
     int rc = 0;
     double progress = fmin((double)f->update / f->o.updates, 1);
-    if (f->update == share_of_updates(f, f->o.masks_from) ||
-        f->update == share_of_updates(f, f->o.masks_until))
+    if (f->update == fnvae_share(f, f->o.masks_from) ||
+        f->update == fnvae_share(f, f->o.masks_until))
         fnvae_set_masks(f);
     upload(f);
     nn_adam adam = NN_ADAM_DEFAULT;

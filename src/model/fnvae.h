@@ -166,7 +166,7 @@ double fnvae_from(const fnvae *f, int replica, int scale, int i, double z);
 /* How many inputs the reward decoders read in front of theta_r: s, a, s' as o.reward_reads says. */
 int fnvae_reward_inputs(const fnvae *f);
 
-/* ---- shared with belief.c: the parts of algorithm A1 ------------------------------------------
+/* ---- shared among the files of the model ------------------------------------------
  */
 
 /* q_phi of one kind ("s", "r") on a recording; `state` (1, B, 2 lstm) or NN_NONE. */
@@ -175,7 +175,11 @@ fnvae_posterior fnvae_record_infer(fnvae *f, const char *kind, nn_list x, int n,
 nn_var fnvae_record_prior(fnvae *f, const char *kind, nn_var theta, nn_var C);
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
+void fnvae_record_masks(fnvae *f);
 void fnvae_record_belief(fnvae *f);
 int fnvae_plan_belief(fnvae *f);
+
+/* The update at which a share of o.updates is done. */
+int64_t fnvae_share(const fnvae *f, double share);
 
 #endif
