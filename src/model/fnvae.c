@@ -161,12 +161,12 @@ static void record_posteriors(fnvae *f)
 /* Reconstruct a transition of the segment, and predict the next one. */
 static void record_decoders(fnvae *f)
 {
-    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred];
+    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec];
     nn_var s = in[FNVAE_IN_dec_s], a = in[FNVAE_IN_dec_a], s1 = in[FNVAE_IN_dec_s1];
     f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k_rec));
     f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k_rec));
-    f->cost[FNVAE_rec_dyn] = gauss_cost(f, in[FNVAE_IN_dec_ds], f->rec, NN_NONE);
-    f->cost[FNVAE_rec_rw] = gauss_cost(f, in[FNVAE_IN_dec_r], f->rec_r, NN_NONE);
+    f->cost[FNVAE_rec_dyn] = gauss_cost(f, in[FNVAE_IN_dec_ds], f->rec, w_rec);
+    f->cost[FNVAE_rec_rw] = gauss_cost(f, in[FNVAE_IN_dec_r], f->rec_r, w_rec);
 
     nn_var next_s = in[FNVAE_IN_s], next_a = in[FNVAE_IN_a];
     nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);

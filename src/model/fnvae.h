@@ -75,23 +75,24 @@ typedef struct fnvae_mask {
 enum { MASK_S, MASK_R, MASK_TT_S, MASK_TT_R, FNVAE_MASK_COUNT };
 
 /* Inputs: what a window holds. Those of the decoders are drawn from the row's segment. */
-#define FNVAE_INPUTS(X)                            \
-    X(s, d)                                        \
-    X(a, m)                                        \
-    X(s1, d)                                       \
-    X(r, 1)                                        \
-    X(ds, d)                                       \
-    X(change, 1) /* what the encoder is told */    \
-    X(dec_s, d)                                    \
-    X(dec_a, m)                                    \
-    X(dec_s1, d)                                   \
-    X(dec_r, 1)                                    \
-    X(dec_ds, d)                                   \
-    X(theta_s, p) /* the truth, for `observed` */  \
-    X(theta_r, q)                                  \
-    X(w_pred, 1) /* row t is predicted from t-1 */ \
-    X(w_stay, 1) /* its segment began before */    \
-    X(w_move, 1) /* it begins a segment */         \
+#define FNVAE_INPUTS(X)                              \
+    X(s, d)                                          \
+    X(a, m)                                          \
+    X(s1, d)                                         \
+    X(r, 1)                                          \
+    X(ds, d)                                         \
+    X(change, 1) /* what the encoder is told */      \
+    X(dec_s, d)                                      \
+    X(dec_a, m)                                      \
+    X(dec_s1, d)                                     \
+    X(dec_r, 1)                                      \
+    X(dec_ds, d)                                     \
+    X(theta_s, p) /* the truth, for `observed` */    \
+    X(theta_r, q)                                    \
+    X(w_rec, 1)  /* its posterior has seen enough */ \
+    X(w_pred, 1) /* row t is predicted from t-1 */   \
+    X(w_stay, 1) /* its segment began before */      \
+    X(w_move, 1) /* it begins a segment */           \
     X(w_smooth, 1)
 enum {
 #define X(name, width) FNVAE_IN_##name,

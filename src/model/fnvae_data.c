@@ -107,6 +107,15 @@ static bool predicted(const fnvae_row *rows, int t)
     return !rows[t].change || rows[t - 1].change;
 }
 
+/* While theta is not known, a state tells something about it: the masks would take that for an
+ * edge. So reconstruction counts once a posterior has seen `evidence` rows, or half of its segment.
+ */
+static bool evident(const fnvae *f, int seen, int length)
+{
+    int half = length / 2;
+    return seen >= (f->o.evidence < half ? f->o.evidence : half);
+}
+
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
 {
     int T = f->o.window;
@@ -117,6 +126,7 @@ void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick
             put_row(f, replica, t, b, &rows[t]);
             put_decoded(f, replica, t, b,
                         &rows[from + (int)rng_below(pick, (uint32_t)(to - from))]);
+            *place(f, FNVAE_IN_w_rec, replica, t, b) = evident(f, t - from, to - from);
             *place(f, FNVAE_IN_w_pred, replica, t, b) = predicted(rows, t);
             *place(f, FNVAE_IN_w_move, replica, t, b) = moves;
             *place(f, FNVAE_IN_w_stay, replica, t, b) = !moves;

@@ -12,6 +12,7 @@
     X(INT, window, 100, 2, 100000, "steps of a window over the lifetime")                          \
     X(INT, batch, 8, 1, 65536, "windows per update")                                               \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
+    X(INT, evidence, 10, 0, 100000, "rows of a segment to see before it is reconstructed")         \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \
     X(INT, lstm, 64, 1, 4096, "units of their LSTM")                                               \
     X(INT, prior, 32, 1, 4096, "width of each network of the CF dynamics")                         \
@@ -22,7 +23,7 @@
     X(REAL, k2, 0.8, 0, 1e6, "weight of the one-step prediction")                                  \
     X(REAL, k3, 0.5, 0, 1e6, "weight of the KL divergence")                                        \
     X(REAL, k3_first, 10, 1e-6, 1e6, "the same at the first update; falls or rises to k3")         \
-    X(REAL, k3_until, 0.5, 0, 1, "share of the updates until it is there")                         \
+    X(REAL, k3_until, 0.2, 0, 1, "share of the updates until it is there")                         \
     X(REAL, k4, 0.1, 0, 1e6, "weight of the sparsity")                                             \
     X(REAL, k5, 0.02, 0, 1e6, "weight of the smoothness")                                          \
     X(FLAG, auto_weights, false, "learn k1, k2, k3 and k5 instead (Liebel & Koerner)")             \
@@ -31,7 +32,7 @@
     X(REAL, w_ts, 3, 0, 1e6, "price of an edge of C_ts, times k4")                                 \
     X(REAL, w_sr, 3, 0, 1e6, "price of an edge of c_sr, times k4")                                 \
     X(REAL, w_ar, 3, 0, 1e6, "price of an edge of c_ar, times k4")                                 \
-    X(REAL, w_tt, 1, 0, 1e6, "price of an edge of C_tt_s and C_tt_r")                              \
+    X(REAL, w_tt, 0.1, 0, 1e6, "price of an edge of C_tt_s and C_tt_r")                            \
     X(REAL, diagonal, 0.1, 0, 1, "how much of w_ss the diagonal of C_ss pays")                     \
     X(REAL, lr, 3e-3, 1e-8, 1, "learning rate at the first update")                                \
     X(REAL, lr_end, 1e-4, 1e-8, 1, "learning rate at the last update and ever after")              \
@@ -40,8 +41,8 @@
     X(CHOICE, gate, 1, "hard_concrete|gumbel|erf", "how masks are learned")                        \
     X(REAL, gate_start, 2, -10, 10, "logit with which every gate starts")                          \
     X(REAL, temperature, 0.67, 1e-3, 10, "of the gates")                                           \
-    X(REAL, masks_from, 0.1, 0, 1, "share of the updates before which masks are dense")            \
-    X(REAL, masks_until, 0.7, 0, 1, "share of the updates after which they are frozen")            \
+    X(REAL, masks_from, 0.3, 0, 1, "share of the updates before which masks are dense")            \
+    X(REAL, masks_until, 0.85, 0, 1, "share of the updates after which they are frozen")           \
     X(CHOICE, smooth, 0, "step|ma|ema|off", "which smoothness of the posterior means")             \
     X(FLAG, structure, true, "learn masks; without, all stay dense")                               \
     X(FLAG, predict_state, true, "one-step prediction of states")                                  \

@@ -19,7 +19,7 @@ Z = dict(d=3, m=2, p=2, q=1)
 O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
          k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
 NODES = dict(
-    C_s="gate#28", c_r="gate#38", C_tt_s="gate#48", C_tt_r="gate#58", theta_s="gauss_sample#106", theta_r="gauss_sample#107")
+    C_s="gate#29", c_r="gate#39", C_tt_s="gate#49", C_tt_r="gate#59", theta_s="gauss_sample#107", theta_r="gauss_sample#108")
 T, B = O["window"], O["batch"]
 random = torch.Generator().manual_seed(5)
 
@@ -35,7 +35,7 @@ d, m, p, q = (Z[k] for k in "dmpq")
 widths = dict(s=d, a=m, s1=d, r=1, ds=d, dec_s=d, dec_a=m, dec_s1=d, dec_r=1, dec_ds=d, theta_s=p, theta_r=q)
 inputs = {name: draw(T, B, n) for name, n in widths.items()}
 flags = {  # rows of T, columns of B
-    "change": [[1, 0], [0, 1], [1, 0], [0, 0]], "w_pred": [[0, 0], [1, 0], [0, 1], [1, 1]],
+    "change": [[1, 0], [0, 1], [1, 0], [0, 0]], "w_rec": [[0, 1], [1, 1], [0, 1], [1, 0]], "w_pred": [[0, 0], [1, 0], [0, 1], [1, 1]],
     "w_move": [[0, 0], [0, 1], [1, 0], [0, 0]], "w_stay": [[1, 1], [1, 0], [0, 1], [1, 1]],
     "w_smooth": [[0, 0], [1, 1], [1, 1], [1, 1]]}
 inputs |= {name: torch.tensor(rows).double().unsqueeze(-1) for name, rows in flags.items()}
@@ -121,7 +121,7 @@ def costs():
         move = move + kl(mean, log_std, prior, spread, I["w_move"])
         stay = stay + kl(mean, log_std, shift(mean), shift(log_std), I["w_stay"])
         smooth = smooth + row_mean((mean - shift(mean)).abs().sum(-1, keepdim=True), I["w_smooth"])
-    return dict(rec_dyn=gauss(I["dec_ds"], rec), rec_rw=gauss(I["dec_r"], rec_r),
+    return dict(rec_dyn=gauss(I["dec_ds"], rec, I["w_rec"]), rec_rw=gauss(I["dec_r"], rec_r, I["w_rec"]),
                 pred_dyn=gauss(I["ds"], pred, I["w_pred"]), pred_rw=gauss(I["r"], pred_r, I["w_pred"]), kl_stay=stay,
                 kl_move=move, sparse=O["k4"] * (open_s + open_r + open_tt), smooth=smooth)
 
