@@ -101,8 +101,8 @@ static void note_lstm(shapes *s, const nn_call *c, bool backward)
 
 static void note_plan(shapes *s, const nn_plan *p)
 {
-    for (size_t i = 0; i < p->step_count; i++) {
-        const nn_step *step = &p->steps[i];
+    for (size_t i = 0; i < p->program.step_count; i++) {
+        const nn_step *step = &p->program.steps[i];
         bool backward = step->call.out.g != NULL;
         if (!strncmp(step->name, "linear#", 7)) note_linear(s, &step->call, backward);
         if (!strncmp(step->name, "lstm#", 5)) note_lstm(s, &step->call, backward);
@@ -183,8 +183,8 @@ static void profile(const char *title, nn_plan *const *plans, int count)
     enum { TIMES = 20 };
     for (int k = 0; k < TIMES; k++) {
         for (int i = 0; i < count; i++) {
-            for (size_t j = 0; j < plans[i]->step_count; j++) {
-                const nn_step *step = &plans[i]->steps[j];
+            for (size_t j = 0; j < plans[i]->program.step_count; j++) {
+                const nn_step *step = &plans[i]->program.steps[j];
                 int op = 0;
                 while (strncmp(step->name, nn_op_name(op), strcspn(step->name, "#")) ||
                        nn_op_name(op)[strcspn(step->name, "#")])
@@ -309,12 +309,15 @@ static void bench_decoder(bench *b, const char *name, int d, int total, bool fac
 static int read_peer(bench *b, const char *command)
 {
     FILE *f = popen(command, "r");
-    char name[64], rest[64];
+    char line[512], name[64];
     double seconds;
     if (!f) return fans_fail(FANS_EIO, "cannot run '%s'", command);
-    while (fscanf(f, "%63s %lf%63[^\n]", name, &seconds, rest) >= 2)
+    while (fgets(line, sizeof line, f)) {
+        printf("PyTorch: %s", line);
+        if (sscanf(line, "%63s %lf", name, &seconds) < 2) continue;
         for (int i = 0; i < b->count; i++)
             if (!strcmp(b->rows[i].name, name)) b->rows[i].peer = seconds;
+    }
     if (pclose(f) != 0) return fans_fail(FANS_EIO, "'%s' failed", command);
     return 0;
 }

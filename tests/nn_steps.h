@@ -15,12 +15,35 @@
         if ((call) < 0) fail_msg("%s", fans_error()); \
     } while (0)
 
+/* Writes fn(arg, i) to element i: in pieces, since the memory may be a GPU's. */
+static inline void step_write(nn_var v, int replica, double (*fn)(void *, size_t), void *arg)
+{
+    enum { PIECE = 4096 };
+    real piece[PIECE];
+    for (size_t at = 0, n = nn_size(nn_shape_of(v)); at < n; at += PIECE) {
+        size_t count = n - at < PIECE ? n - at : PIECE;
+        for (size_t i = 0; i < count; i++) piece[i] = (real)fn(arg, at + i);
+        nn_copy_in(v.graph, nn_data(v, replica) + at, piece, count * sizeof *piece);
+    }
+}
+
+typedef struct step_range {
+    rng *r;
+    double low, high;
+} step_range;
+
+static inline double step_uniform(void *arg, size_t i)
+{
+    step_range *x = arg;
+    (void)i;
+    return rng_between(x->r, x->low, x->high);
+}
+
 static inline void step_fill(nn_var v, double low, double high, uint64_t seed)
 {
-    nn_shape s = nn_shape_of(v);
     for (int k = 0; k < nn_graph_replicas(v.graph); k++) {
         rng r = rng_stream(seed + (uint64_t)k, nn_name_of(v), 0); /* replica k = seed + k */
-        for (size_t i = 0; i < nn_size(s); i++) nn_data(v, k)[i] = (real)rng_between(&r, low, high);
+        step_write(v, k, step_uniform, &(step_range){&r, low, high});
     }
 }
 
@@ -263,15 +286,26 @@ static inline int fnvae_step_record(fnvae_step *s, nn_backend *b, fnvae_sizes z,
     return 0;
 }
 
+static inline double step_valid(void *arg, size_t i)
+{
+    (void)arg;
+    return i % 7 != 3;
+}
+
+static inline double step_reset(void *arg, size_t i)
+{
+    (void)arg;
+    return i % 11 == 5;
+}
+
 static inline void fnvae_step_inputs(fnvae_step *s, uint64_t seed)
 {
     nn_var x[] = {s->s, s->a, s->r, s->s1, s->ds};
     for (int i = 0; i < 5; i++) step_fill(x[i], -1, 1, seed);
-    for (int r = 0; r < nn_graph_replicas(s->g); r++)
-        for (size_t i = 0, n = nn_rows(nn_shape_of(s->valid)); i < n; i++) {
-            nn_data(s->valid, r)[i] = i % 7 != 3;
-            nn_data(s->reset, r)[i] = i % 11 == 5;
-        }
+    for (int r = 0; r < nn_graph_replicas(s->g); r++) {
+        step_write(s->valid, r, step_valid, NULL);
+        step_write(s->reset, r, step_reset, NULL);
+    }
 }
 
 static inline int fnvae_step_new(fnvae_step *s, nn_backend *b, fnvae_sizes z, int replicas,

@@ -1,7 +1,7 @@
 /* slow_minitaur.c - the five-bar legs hold together under long, rough treatment.
  *
  * Three kinds of random actions, with base masses from a quarter to twice the usual and no end when
- * the robot falls: no episode may break, and the loops must stay closed. docs/design-mujoco.md has
+ * the robot falls: no episode may break, and the loops must stay closed. docs/design/mujoco.md has
  * the figures. */
 #include "mj_cases.h"
 

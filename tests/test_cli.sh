@@ -50,9 +50,9 @@ refuses 2 "unknown command ''" ""
 
 accepts "section.key" list options
 accepts "linear" list ops
-refuses 2 "list: LIST is missing: envs" list
+refuses 2 "list: LIST is missing: algos" list
 refuses 2 "list: there is no list 'opps'; did you mean 'ops'?" list opps
-refuses 2 "list: there is no list 'zebras'; there are envs, ops and options" list zebras
+refuses 2 "list: there is no list 'zebras'; there are algos, envs, ops and options" list zebras
 refuses 2 "list: 'more' is one argument too many" list ops more
 refuses 1 "/no/such/folder/f: cannot write: No such file or directory" list options --json /no/such/folder/f
 refuses 1 "$folder: cannot write: Is a directory" list options --json "$folder"
@@ -64,6 +64,42 @@ refuses 2 "doctor: 'x' is one argument too many" doctor x
 refuses 1 "/no/such/f: cannot write" doctor --json /no/such/f
 accepts '"key": "horizon"' list options --json /dev/stdout
 [ -L /dev/stdout ] || complain "/dev/stdout was replaced"
+
+# training: bad input of every kind leaves one line and no folder
+configs=$(dirname "$0")/../configs
+runs=$folder/runs
+small="--set sac.width=8 --set sac.batch=4 --set sac.random_steps=10 --threads 1"
+refuses 2 "train: CONFIG is missing" train
+refuses 1 "/no/such.ini: cannot read" train /no/such.ini --out "$runs"
+refuses 1 "there is no algorithm 'sack'; did you mean 'sac'?" train "$configs/pendulum.ini" --algo sack --out "$runs"
+refuses 1 "--set sac.widht: [sac]: unknown key 'widht'; did you mean 'width'?" train "$configs/pendulum.ini" --set sac.widht=8 --out "$runs"
+refuses 1 "--set scs.width: unknown section [scs]" train "$configs/pendulum.ini" --set scs.width=8 --out "$runs"
+refuses 1 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train "$configs/pendulum.ini" --set sac.batch=0 --out "$runs"
+refuses 1 "--steps 30: not a whole number of episodes of 200 steps" train "$configs/pendulum.ini" --steps 30 --out "$runs"
+refuses 2 "train: seeds = 0: not a whole number from 1 to 1024" train "$configs/pendulum.ini" --seeds 0
+refuses 1 "/dev/null/x: cannot make the folder" train "$configs/pendulum.ini" --out /dev/null/x --steps 200
+[ ! -e "$runs" ] || complain "a refused training left $runs"
+refuses 1 "$runs: is not the folder of a run (it has no config.ini)" eval "$runs"
+refuses 1 "$runs: is not the folder of a run (it has no config.ini)" play "$runs"
+refuses 1 "$runs: there is no such folder" runs "$runs"
+# shellcheck disable=SC2086 # words on purpose
+accepts "return" train "$configs/pendulum.ini" --algo sac --steps 400 --out "$runs/a" $small
+# shellcheck disable=SC2086
+accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
+accepts "over 3 episodes" eval "$runs/a" --episodes 3
+accepts "oracle  pendulum" runs "$runs"
+refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
+
+# a folder that may not be written: as a stranger, since root may do everything
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 755 "$folder"
+    line=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$fans" train "$configs/pendulum.ini" --steps 200 --out "$runs/c" 2>&1) &&
+        complain "a read-only folder was accepted"
+    case $line in
+    "fans: $runs/c: cannot make the folder: Permission denied") ;;
+    *) complain "a read-only folder: says $line" ;;
+    esac
+fi
 
 # a machine without anything optional: advice, and no failure
 env PATH=/nowhere "$fans" doctor >"$folder/out" || complain "doctor fails where ffmpeg is missing"

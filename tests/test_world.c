@@ -116,8 +116,7 @@ static void pixels_follow_the_observations(void **state)
     env_life_end(&l);
 }
 
-/* ---- saving, threads, memory
- * --------------------------------------------------------------------- */
+/* ---- saving, threads, memory ----------------------------------------------------------------- */
 
 static void a_restored_world_goes_on_exactly(void **state)
 {

@@ -43,6 +43,15 @@ typedef struct fans_factor {
     const char *help; /* unit and meaning, in a few words */
 } fans_factor;
 
+/* A factor that a schedule moves: between which values, or among which. */
+typedef struct fans_moving {
+    int factor;
+    double low, high;
+    int choices;          /* 0: anything in between */
+    const double *values; /* [choices], times `scale` */
+    double scale;
+} fans_moving;
+
 /* A number in the config's [env] section. */
 typedef struct fans_env_option {
     const char *name;

@@ -222,6 +222,13 @@ int config_take(config *c, const option_group *g, const char *section, void *opt
     return 0;
 }
 
+int config_skip(config *c, const char *section)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (!strcmp(c->entries[i].section, section)) c->entries[i].taken = true;
+    return push_text(&c->known, &c->known_count, &c->known_capacity, section);
+}
+
 const char *config_section(const config *c, const char *prefix, int i)
 {
     size_t length = strlen(prefix);

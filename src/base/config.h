@@ -24,6 +24,9 @@ const char *config_get(const config *c, const char *section, const char *key);
 /* Fills `options` with defaults, then with every entry of `section`, lowest layer first. */
 int config_take(config *c, const option_group *g, const char *section, void *options);
 
+/* Marks a section as known, whatever it holds: it belongs to a part that is not wanted now. */
+int config_skip(config *c, const char *section);
+
 /* The i-th distinct section whose name begins with `prefix`, in order of appearance; NULL past the
  * last. For sections that come once per name, such as [change.wind]. */
 const char *config_section(const config *c, const char *prefix, int i);

@@ -23,6 +23,15 @@ int json_write_file(const char *path, const json_t *value)
     return rc;
 }
 
+char *json_text(const json_t *value)
+{
+    char *s = value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    char *copy = s ? mem_text(s) : NULL;
+    if (!s) fans_fail(FANS_ENOMEM, "out of memory while writing JSON");
+    free(s);
+    return copy;
+}
+
 int json_read_file(json_t **out, const char *path)
 {
     void *bytes;

@@ -8,6 +8,9 @@
  * reported as out of memory. */
 int json_write_file(const char *path, const json_t *value);
 
+/* The same as text, to be freed with mem_free; NULL on failure, with the error noted. */
+char *json_text(const json_t *value);
+
 /* Reads a JSON file; free with json_decref. Errors name the file, the line and what is wrong. */
 int json_read_file(json_t **out, const char *path);
 

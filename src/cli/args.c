@@ -19,7 +19,7 @@ typedef struct parsing {
 
 static bool is_word(const arg *a)
 {
-    return a->kind == ARG_KIND_WORD || a->kind == ARG_KIND_WORDS;
+    return a->kind == ARG_KIND_WORD || a->kind == ARG_KIND_MAYBE || a->kind == ARG_KIND_WORDS;
 }
 
 /* ---- help ------------------------------------------------------------------------------------ */
@@ -29,7 +29,9 @@ static void print_usage(const parsing *p)
     printf("usage: fans %s", p->command);
     for (size_t i = 0; i < p->count; i++) {
         const arg *a = &p->args[i];
-        if (is_word(a))
+        if (a->kind == ARG_KIND_MAYBE)
+            printf(" [%s]", a->value);
+        else if (is_word(a))
             printf(" %s%s", a->value, a->kind == ARG_KIND_WORDS ? "..." : "");
         else
             printf(" [--%s%s%s]%s", a->name, a->value ? " " : "", a->value ? a->value : "",
@@ -98,6 +100,7 @@ static int put(const arg *a, const char *value)
 {
     switch (a->kind) {
     case ARG_KIND_WORD:
+    case ARG_KIND_MAYBE:
     case ARG_KIND_TEXT:
         *(const char **)a->to = value;
         return 0;
@@ -174,7 +177,7 @@ static int check_words(const parsing *p)
 {
     int place = 0;
     for (size_t i = 0; i < p->count; i++)
-        if (is_word(&p->args[i]) && place++ >= p->words)
+        if (is_word(&p->args[i]) && place++ >= p->words && p->args[i].kind != ARG_KIND_MAYBE)
             return fans_fail(CLI_USAGE, "%s is missing: %s", p->args[i].value, p->args[i].help);
     return 0;
 }

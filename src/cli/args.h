@@ -28,6 +28,7 @@ typedef struct arg_list {
 
 typedef enum {
     ARG_KIND_WORD,  /* stands by its place; must be there */
+    ARG_KIND_MAYBE, /* likewise, but may be missing; last in the table */
     ARG_KIND_WORDS, /* one or more of them, last in the table */
     ARG_KIND_TEXT,  /* --name value */
     ARG_KIND_MANY,  /* --name value, any number of times */
@@ -49,6 +50,8 @@ typedef struct arg {
 #define ARG_TO(type, to) (1 ? (void *)(to) : (void *)(type *){to})
 #define ARG_WORD(value, to, help) \
     ((arg){ARG_KIND_WORD, NULL, value, ARG_TO(const char *, to), 0, 0, help})
+#define ARG_MAYBE(value, to, help) \
+    ((arg){ARG_KIND_MAYBE, NULL, value, ARG_TO(const char *, to), 0, 0, help})
 #define ARG_WORDS(value, to, help) \
     ((arg){ARG_KIND_WORDS, NULL, value, ARG_TO(arg_list, to), 0, 0, help})
 #define ARG_TEXT(name, value, to, help) \

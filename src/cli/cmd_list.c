@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algo/registry.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "cli/args.h"
@@ -9,6 +10,8 @@
 #include "cli/model_run.h"
 #include "cli/table.h"
 #include "env/task.h"
+#include "rl/learner.h"
+#include "rl/train.h"
 
 /* ---- envs: the built-in environments, their factors and options ---------------------------------
  */
@@ -139,12 +142,25 @@ static int list_options(table *out, json_t *rows)
     return 0;
 }
 
+/* ---- algos ----------------------------------------------------------------------------------- */
+
+static int list_algos(table *out, json_t *rows)
+{
+    for (int i = 0; i < algo_count(); i++) {
+        const fans_algo_def *a = algo_at(i);
+        table_row(out, a->name, a->help);
+        json_array_append_new(rows, json_pack("{ss ss}", "name", a->name, "help", a->help));
+    }
+    return 0;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     int (*fill)(table *out, json_t *rows); /* adds rows to both */
-} lists[] = {{"envs", list_envs}, {"ops", list_ops}, {"options", list_options}};
+} lists[] = {
+    {"algos", list_algos}, {"envs", list_envs}, {"ops", list_ops}, {"options", list_options}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
 static int find(const char *what)
@@ -156,15 +172,17 @@ static int find(const char *what)
     }
     const char *hint = nearest_hint(&near);
     return fans_fail(CLI_USAGE, "list: there is no list '%s'%s", what,
-                     *hint ? hint : "; there are envs, ops and options");
+                     *hint ? hint : "; there are algos, envs, ops and options");
 }
 
 int cmd_list(int argc, char **argv)
 {
     const char *what, *json = NULL;
     const arg args[] = {
-        ARG_WORD("LIST", &what,
-                 "envs (environments), ops (of the numeric core) or options (of a config file)"),
+        ARG_WORD(
+            "LIST", &what,
+            "algos (algorithms), envs (environments), ops (of the numeric core) or options (of a "
+            "config file)"),
         ARG_JSON(&json),
     };
     int rc = args_parse("list", ARGS(args), argc, argv);

@@ -82,7 +82,7 @@ out:
     return rc;
 }
 
-static int cmd_fit(int argc, char **argv)
+static int model_fit(int argc, char **argv)
 {
     fit k = {.preset = "standard", .seed = -1, .episodes = 200};
     const arg args[] = {
@@ -112,7 +112,7 @@ out:
 
 /* ---- eval ------------------------------------------------------------------------------------ */
 
-static int cmd_eval(int argc, char **argv)
+static int judge(int argc, char **argv)
 {
     const char *folder, *json = NULL;
     int episodes = 200, threads = 0;
@@ -140,8 +140,8 @@ out:
 int cmd_model(int argc, char **argv)
 {
     const char *what = argc > 0 ? argv[0] : NULL;
-    if (what && !strcmp(what, "fit")) return cmd_fit(argc - 1, argv + 1);
-    if (what && !strcmp(what, "eval")) return cmd_eval(argc - 1, argv + 1);
+    if (what && !strcmp(what, "fit")) return model_fit(argc - 1, argv + 1);
+    if (what && !strcmp(what, "eval")) return judge(argc - 1, argv + 1);
     if (what && (!strcmp(what, "--help") || !strcmp(what, "-h"))) {
         printf("usage: fans model fit CONFIG [options]   fit the FN-VAE to random-action data\n"
                "       fans model eval DIR [options]     judge a fitted model on fresh data\n"

@@ -13,6 +13,8 @@
 #include "cli/table.h"
 #include "env/video.h"
 #include "env/world.h"
+#include "rl/learner.h"
+#include "rl/train.h"
 
 typedef struct rollout {
     const char *config, *policy, *csv, *film, *json;
@@ -34,6 +36,17 @@ typedef struct rollout {
 
 /* ---- preparation ----------------------------------------------------------------------------- */
 
+/* A config may hold what training needs; nothing of it matters here. */
+static int skip_others(config *c)
+{
+    static const option_group *(*const groups[])(void) = {train_option_group, sac_option_group,
+                                                          replay_option_group};
+    int rc = 0;
+    for (int i = 0; i < 3; i++) TRY(config_skip(c, groups[i]()->section));
+out:
+    return rc;
+}
+
 static int load(rollout *r)
 {
     config *c = NULL;
@@ -42,6 +55,7 @@ static int load(rollout *r)
     TRY(config_add_file(c, r->config));
     for (int i = 0; i < r->settings.count; i++) TRY(config_add_setting(c, r->settings.items[i]));
     TRY(task_load(&r->task, c));
+    TRY(skip_others(c));
     TRY(config_check_taken(c));
 out:
     config_free(c);
@@ -255,7 +269,7 @@ static int print_summary(const rollout *r, const summary *s)
         if (r->low[k] < r->high[k])
             row(&t, info->factors[k].name, "from %.4g to %.4g", r->low[k], r->high[k]);
     if (r->film) table_row(&t, "film", r->film_path);
-    row(&t, "speed", "%.0f steps a second", (double)time.t / fmax(r->seconds, 1e-9));
+    row(&t, "pace", "%.0f steps a second", (double)time.t / fmax(r->seconds, 1e-9));
     int rc = table_print(&t);
     table_free(&t);
     return rc;

@@ -160,7 +160,7 @@ static void path_in(char *out, size_t size, const char *folder, const char *name
     snprintf(out, size, "%s/%s", folder, name);
 }
 
-static void list_state(const model_run *m, state *s)
+static void list_state(const model_run *m, state_list *s)
 {
     static const char *const names[FNVAE_SCALES] = {"s", "ds", "r", "theta_s", "theta_r"};
     fnvae *f = m->f;
@@ -197,7 +197,7 @@ int model_run_save(const model_run *m, const char *folder)
 {
     int rc = 0;
     char path[4096];
-    state s = {0};
+    state_list s = {0};
     checkpoint *c = NULL;
     TRY(os_make_folders(folder));
     path_in(path, sizeof path, folder, "config.ini");
@@ -217,7 +217,7 @@ int model_run_open(model_run *m, const char *folder, int threads)
 {
     int rc = 0;
     char path[4096];
-    state s = {0};
+    state_list s = {0};
     path_in(path, sizeof path, folder, "config.ini");
     TRY(model_run_load(m, path, "standard", NULL));
     TRY(model_run_make(m, threads));

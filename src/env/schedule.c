@@ -274,6 +274,14 @@ static void bounds(const rule *k, double *low, double *high)
     }
 }
 
+static void scaled_bounds(const rule *k, double *low, double *high)
+{
+    double a, b;
+    bounds(k, &a, &b);
+    *low = fmin(k->scale * a, k->scale * b);
+    *high = fmax(k->scale * a, k->scale * b);
+}
+
 static int check_range(const rule *k, const fans_factor *f)
 {
     const change_options *o = &k->o;
@@ -283,9 +291,8 @@ static int check_range(const rule *k, const fans_factor *f)
     if (o->function == WALK && (o->offset < o->low || o->offset > o->high))
         return fans_fail(FANS_EINVAL, "offset = %g: the walk starts outside %g to %g", o->offset,
                          o->low, o->high);
-    double a, b;
-    bounds(k, &a, &b);
-    double low = fmin(k->scale * a, k->scale * b), high = fmax(k->scale * a, k->scale * b);
+    double low, high;
+    scaled_bounds(k, &low, &high);
     double slack = 1e-9 * fmax(fabs(f->low), fabs(f->high));
     if (low < f->low - slack || high > f->high + slack)
         return fans_fail(FANS_EINVAL, "goes from %g to %g, but %s takes %g to %g", low, high,
@@ -358,6 +365,19 @@ int schedule_rules(const schedule *s)
 int schedule_factor(const schedule *s, int k)
 {
     return s->rules[k].factor;
+}
+
+fans_moving schedule_moving(const schedule *s, int k)
+{
+    const rule *r = &s->rules[k];
+    fans_moving m = {.factor = r->factor};
+    scaled_bounds(r, &m.low, &m.high);
+    if (r->o.function == CHOICE) {
+        m.choices = r->number_count;
+        m.values = r->numbers;
+        m.scale = r->scale;
+    }
+    return m;
 }
 
 bool schedule_has_memory(const schedule *s, int k)

@@ -68,6 +68,9 @@ void schedule_free(schedule *s);
 int schedule_rules(const schedule *s);
 int schedule_factor(const schedule *s, int k);
 
+/* What there is to know about rule k beforehand, for agents that may know it. */
+fans_moving schedule_moving(const schedule *s, int k);
+
 /* True where the next value of rule k depends on the present one (not so for samples). */
 bool schedule_has_memory(const schedule *s, int k);
 

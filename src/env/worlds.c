@@ -30,9 +30,10 @@ typedef struct job {
     int items;
 } job;
 
-int worlds_new(worlds **out, const task *t, pool *p, int n, uint64_t seed)
+int worlds_new(worlds **out, const task *t, pool *p, const uint64_t *seeds, int seed_count,
+               int each)
 {
-    int rc = 0;
+    int rc = 0, n = seed_count * each;
     worlds *ws = mem_alloc(sizeof *ws);
     if (!ws) return FANS_ENOMEM;
     ws->pool = p;
@@ -40,7 +41,8 @@ int worlds_new(worlds **out, const task *t, pool *p, int n, uint64_t seed)
     ws->list = mem_alloc((size_t)n * sizeof(world *));
     ws->failures = mem_alloc((size_t)n * sizeof *ws->failures);
     if (!ws->list || !ws->failures) TRY(FANS_ENOMEM);
-    for (int i = 0; i < n; i++) TRY(world_new(&ws->list[i], t, seed, (uint32_t)i));
+    for (int i = 0; i < n; i++)
+        TRY(world_new(&ws->list[i], t, seeds[i / each], (uint32_t)(i % each)));
     *out = ws;
 out:
     if (rc < 0) worlds_free(ws);

@@ -1,7 +1,7 @@
 /* worlds.h - many worlds stepped together over a thread pool, each with an environment of its own.
  *
- * World i is the lifetime (seed, i), whatever the number of threads; nothing is shared between
- * worlds but the task, which is constant. */
+ * There are `each` worlds for every seed; world s·each + i is the lifetime (seeds[s], i), whatever
+ * the number of threads. Nothing is shared between worlds but the task, which is constant. */
 #ifndef ENV_WORLDS_H
 #define ENV_WORLDS_H
 
@@ -11,7 +11,8 @@
 typedef struct worlds worlds;
 
 /* `p` may be NULL: the caller's thread does it all. Task and pool must outlive the worlds. */
-int worlds_new(worlds **out, const task *t, pool *p, int n, uint64_t seed);
+int worlds_new(worlds **out, const task *t, pool *p, const uint64_t *seeds, int seed_count,
+               int each);
 void worlds_free(worlds *ws);
 
 /* All n worlds; buffers as in world.h. The first world (by index) that fails names the error. */

@@ -150,26 +150,13 @@ void belief_note(belief *b, int replica, int world, const fnvae_row *row)
     b->change[at] = row->change;
 }
 
-/* Rows of one replica, to a tensor and back. */
-static void upload(const belief *b, nn_var v, const float *from)
-{
-    size_t n = (size_t)b->worlds * (size_t)nn_shape_of(v).D;
-    for (int r = 0; r < b->f->replicas; r++) nn_write(v, r, from + (size_t)r * n);
-}
-
 static void upload_rows(const belief *b)
 {
     const fnvae *f = b->f;
-    upload(b, f->b_s, b->s);
-    upload(b, f->b_a, b->a);
-    upload(b, f->b_s1, b->s1);
-    upload(b, f->b_r, b->r);
-}
-
-static void download(const belief *b, nn_var v, float *to)
-{
-    size_t n = (size_t)b->worlds * (size_t)nn_shape_of(v).D;
-    for (int r = 0; r < b->f->replicas; r++) nn_read(v, r, to + (size_t)r * n);
+    nn_write_all(f->b_s, b->s);
+    nn_write_all(f->b_a, b->a);
+    nn_write_all(f->b_s1, b->s1);
+    nn_write_all(f->b_r, b->r);
 }
 
 /* A tensor's columns are `at`.. of the rows `all`, which have `width` columns. */
@@ -203,13 +190,13 @@ int belief_correct(belief *b)
 {
     const fnvae *f = b->f;
     upload_rows(b);
-    upload(b, f->b_change, b->change);
-    upload(b, f->b_state_s, b->state_s);
-    upload(b, f->b_state_r, b->state_r);
+    nn_write_all(f->b_change, b->change);
+    nn_write_all(f->b_state_s, b->state_s);
+    nn_write_all(f->b_state_r, b->state_r);
     int rc = nn_plan_run(f->correct);
     if (rc < 0) return rc;
-    download(b, f->b_q_s.state, b->state_s);
-    download(b, f->b_q_r.state, b->state_r);
+    nn_read_all(f->b_q_s.state, b->state_s);
+    nn_read_all(f->b_q_r.state, b->state_r);
     download_part(b, f->b_q_s.mean, b->mean, b->factors, 0);
     download_part(b, f->b_q_r.mean, b->mean, b->factors, f->z.p);
     download_part(b, f->b_q_s.log_std, b->log_std, b->factors, 0);

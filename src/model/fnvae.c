@@ -352,11 +352,7 @@ static void set_weights(fnvae *f, int r)
 
 static void upload(fnvae *f)
 {
-    for (int k = 0; k < FNVAE_INPUT_COUNT; k++) {
-        nn_shape z = nn_shape_of(f->in[k]);
-        size_t n = (size_t)z.T * (size_t)z.B * (size_t)z.D;
-        for (int r = 0; r < f->replicas; r++) nn_write(f->in[k], r, f->host[k] + (size_t)r * n);
-    }
+    for (int k = 0; k < FNVAE_INPUT_COUNT; k++) nn_write_all(f->in[k], f->host[k]);
     for (int r = 0; r < f->replicas; r++) set_weights(f, r);
 }
 

@@ -15,7 +15,7 @@ void act_forward(nn_act act, real *restrict x, size_t n)
     case NN_LINEAR:
         break;
     case NN_RELU:
-        EACH(x[i] = x[i] > 0 ? x[i] : 0);
+        EACH(x[i] = x[i] < 0 ? 0 : x[i]); /* NaN passes: it must be seen */
     case NN_LEAKY_RELU:
         EACH(x[i] = x[i] > 0 ? x[i] : LEAK * x[i]);
     case NN_ELU:
@@ -29,6 +29,19 @@ void act_forward(nn_act act, real *restrict x, size_t n)
     case NN_EXP:
         EACH(x[i] = nn_exp(x[i]));
     }
+}
+
+void act_forward_bias(nn_act act, real *restrict x, const real *restrict b, size_t n)
+{
+    if (act == NN_RELU) { /* by far the most common: one pass */
+        for (size_t i = 0; i < n; i++) {
+            real v = x[i] + b[i];
+            x[i] = v < 0 ? 0 : v;
+        }
+        return;
+    }
+    for (size_t i = 0; i < n; i++) x[i] += b[i];
+    act_forward(act, x, n);
 }
 
 void act_backward(nn_act act, const real *restrict y, real *restrict d, size_t n)

@@ -8,14 +8,14 @@
 const char *broadcast_infer(nn_inference *f);
 
 /* Steps through y (of shape y) while x's rows go by: the place of row i, and 0 or 1 along it. */
-static inline size_t broadcast_row(nn_shape y, nn_shape x, size_t i)
+NN_FN size_t broadcast_row(nn_shape y, nn_shape x, size_t i)
 {
     size_t t = i / (size_t)x.B, b = i % (size_t)x.B;
     size_t row = (y.T > 1 ? t : 0) * (size_t)y.B + (y.B > 1 ? b : 0);
     return row * (size_t)y.D;
 }
 
-static inline size_t broadcast_step(nn_shape y)
+NN_FN size_t broadcast_step(nn_shape y)
 {
     return y.D > 1 ? 1 : 0;
 }

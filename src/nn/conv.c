@@ -41,26 +41,11 @@ void conv_fold(const conv_geometry *g, const real *columns, real *image, bool ad
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* 0: one data operand; 1, 2, 3: the image; 4: filters; 5: kernel, stride, pad and extra, a byte
- * each; 6: activation; 7: has a bias */
 nn_attr conv_attr(nn_conv c, nn_act act, bool bias)
 {
     assert(c.kernel < 128 && c.stride < 128 && c.pad < 128 && c.extra < 128);
     int packed = c.kernel | c.stride << 8 | c.pad << 16 | c.extra << 24;
     return (nn_attr){.i = {1, c.channels, c.height, c.width, c.filters, packed, (int)act, bias}};
-}
-
-nn_conv conv_of(const nn_attr *a)
-{
-    int p = a->i[5];
-    return (nn_conv){.channels = a->i[1],
-                     .height = a->i[2],
-                     .width = a->i[3],
-                     .filters = a->i[4],
-                     .kernel = p & 255,
-                     .stride = p >> 8 & 255,
-                     .pad = p >> 16 & 255,
-                     .extra = p >> 24 & 255};
 }
 
 nn_act conv_act(const nn_attr *a)
@@ -70,8 +55,7 @@ nn_act conv_act(const nn_attr *a)
 
 int nn_conv_out(nn_conv c, int extent, bool transpose)
 {
-    if (transpose) return (extent - 1) * c.stride - 2 * c.pad + c.kernel + c.extra;
-    return (extent + 2 * c.pad - c.kernel) / c.stride + 1;
+    return conv_extent(c, extent, transpose);
 }
 
 nn_var conv_record(int op, nn_var x, nn_var W, nn_var b, nn_conv c, nn_act act)

@@ -18,12 +18,12 @@ typedef struct conv_geometry {
     int rows, columns; /* positions */
 } conv_geometry;
 
-static inline size_t conv_depth(const conv_geometry *g) /* numbers in a column */
+NN_FN size_t conv_depth(const conv_geometry *g) /* numbers in a column */
 {
     return (size_t)g->channels * (size_t)g->kernel * (size_t)g->kernel;
 }
 
-static inline size_t conv_positions(const conv_geometry *g)
+NN_FN size_t conv_positions(const conv_geometry *g)
 {
     return (size_t)g->rows * (size_t)g->columns;
 }
@@ -31,10 +31,36 @@ static inline size_t conv_positions(const conv_geometry *g)
 void conv_unfold(const conv_geometry *g, const real *image, real *columns);
 void conv_fold(const conv_geometry *g, const real *columns, real *image, bool add);
 
-/* The geometry, packed into attributes 1 .. 7 while recording: nn_conv and the activation. */
+/* The geometry and the activation, packed into attributes while recording. 0: one data operand; 1,
+ * 2, 3: the image; 4: filters; 5: kernel, stride, pad and extra, a byte each; 6: activation; 7: has
+ * a bias */
 nn_attr conv_attr(nn_conv c, nn_act act, bool bias);
-nn_conv conv_of(const nn_attr *a);
 nn_act conv_act(const nn_attr *a);
+
+NN_FN nn_conv conv_of(const nn_attr *a)
+{
+    int p = a->i[5];
+    nn_conv c = {a->i[1], a->i[2],      a->i[3],       a->i[4],
+                 p & 255, p >> 8 & 255, p >> 16 & 255, p >> 24 & 255};
+    return c;
+}
+
+NN_FN int conv_extent(nn_conv c, int extent, bool transpose)
+{
+    if (transpose) return (extent - 1) * c.stride - 2 * c.pad + c.kernel + c.extra;
+    return (extent + 2 * c.pad - c.kernel) / c.stride + 1;
+}
+
+/* The unfolded image: x, or, for the transposed convolution, the output, whose positions are the
+ * pixels of x. */
+NN_FN conv_geometry conv_geometry_of(const nn_attr *a, bool transpose)
+{
+    nn_conv c = conv_of(a);
+    int rows = conv_extent(c, c.height, transpose), columns = conv_extent(c, c.width, transpose);
+    conv_geometry plain = {c.channels, c.height, c.width, c.kernel, c.stride, c.pad, rows, columns};
+    conv_geometry turned = {c.filters, rows, columns, c.kernel, c.stride, c.pad, c.height, c.width};
+    return transpose ? turned : plain;
+}
 
 /* A group's share of the images, and of the scratch memory. */
 typedef struct conv_share {

@@ -1,8 +1,8 @@
 /* cost.h - what all costs share: a scalar, the sum over rows of weight · cost / sum of weights.
  *
  * The weight, where there is one, is the last operand (T, B, 1), and attribute 0 counts the others.
- * A mean over rows of which none counts is 0. Sums run in order, in double, on one thread per
- * replica: a cost is a small part of any step. */
+ * A mean over rows of which none counts is 0. Sums are in double, in an order that depends on the
+ * shape alone. */
 #ifndef NN_COST_H
 #define NN_COST_H
 

@@ -167,11 +167,6 @@ static void cpu_end(void *self)
     gemm_leave(omp_saved);
 }
 
-static void cpu_free(nn_backend *b)
-{
-    mem_free(b);
-}
-
 int nn_cpu_new(nn_backend **out, pool *p)
 {
     nn_backend *b = mem_alloc(sizeof *b);
@@ -185,8 +180,7 @@ int nn_cpu_new(nn_backend **out, pool *p)
                       .adam = cpu_adam,
                       .follow = cpu_follow,
                       .begin = cpu_begin,
-                      .end = cpu_end,
-                      .free = cpu_free};
+                      .end = cpu_end};
     for (int i = 0; i < NN_OP_COUNT; i++) {
         b->forward[i] = nn_ops[i]->forward;
         b->backward[i] = nn_ops[i]->backward;
@@ -197,7 +191,8 @@ int nn_cpu_new(nn_backend **out, pool *p)
 
 void nn_backend_free(nn_backend *b)
 {
-    if (b) b->free(b);
+    if (b && b->free) b->free(b);
+    mem_free(b);
 }
 
 const char *nn_backend_name(const nn_backend *b)

@@ -204,6 +204,21 @@ out:
     return rc;
 }
 
+/* The CPU's counters are the host's; another backend has a copy, which it advances by itself. */
+static int declare_random(nn_graph *g)
+{
+    size_t bytes = ((size_t)g->counter_count + 1) * sizeof *g->counters;
+    int rc = 0;
+    TRY(arena_declare(g->host, &g->counters, bytes));
+    TRY(arena_declare(g->memory, &g->live_seeds, (size_t)g->replicas * sizeof *g->live_seeds));
+    if (g->backend->run) {
+        TRY(arena_declare(g->host, &g->told, bytes));
+        TRY(arena_declare(g->memory, &g->live_counters, bytes));
+    }
+out:
+    return rc;
+}
+
 static void set_initial_scalars(nn_graph *g)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -218,12 +233,14 @@ int nn_graph_commit(nn_graph *g)
     assert(!g->committed && "commit once");
     int rc = 0;
     if (g->rc < 0) return fans_fail(g->rc, "%s", g->why);
-    TRY(arena_declare(g->host, &g->counters, ((size_t)g->counter_count + 1) * sizeof *g->counters));
+    TRY(declare_random(g));
     for (size_t i = 0; i < g->count; i++) TRY(declare_node(g, &g->nodes[i]));
     for (size_t i = 0; i < g->group_count; i++) TRY(group_declare(g->groups[i]));
     TRY(arena_commit(g->host));
     TRY(arena_commit(g->memory));
     g->committed = true;
+    if (!g->backend->run) g->live_counters = g->counters;
+    nn_copy_in(g, g->live_seeds, g->seeds, (size_t)g->replicas * sizeof *g->seeds);
 
     /* parameters live in their group's block */
     for (size_t i = 0; i < g->count; i++) {
@@ -238,6 +255,34 @@ int nn_graph_commit(nn_graph *g)
     for (size_t i = 0; i < g->plan_count; i++) TRY(plan_link(g->plans[i]));
 out:
     return rc;
+}
+
+/* ---- faults of a backend that works beside the host ------------------------------------------ */
+
+static int tell_fault(const nn_graph *g, const nn_fault *f)
+{
+    if (f->kind == NN_FAULT_DEVICE) return fans_fail(FANS_EIO, "%s", f->why);
+    for (size_t i = 0; i < g->plan_count; i++)
+        if (f->owner == &g->plans[i]->program)
+            return fans_fail(FANS_ENUMERIC, "the loss '%s' of replica %d is %g",
+                             g->nodes[g->plans[i]->losses[f->index]].name, f->replica,
+                             (double)f->value);
+    for (size_t i = 0; i < g->group_count; i++)
+        if (f->owner == g->groups[i]->norm) return group_blame(g->groups[i], f->replica);
+    return fans_fail(FANS_ENUMERIC, "a loss or gradient of another graph is not finite");
+}
+
+int graph_fault(nn_graph *g, bool wait)
+{
+    nn_fault f = {.kind = NN_FAULT_NONE};
+    if (!g->backend->fault) return 0;
+    g->backend->fault(g->backend->self, wait, &f);
+    return f.kind == NN_FAULT_NONE ? 0 : tell_fault(g, &f);
+}
+
+int nn_graph_check(nn_graph *g)
+{
+    return graph_fault(g, true);
 }
 
 /* ---- looking in ------------------------------------------------------------------------------ */
@@ -288,6 +333,23 @@ void nn_write(nn_var v, int replica, const real *from)
 void nn_read(nn_var v, int replica, real *to)
 {
     nn_copy_out(v.graph, to, nn_data(v, replica), nn_size(node_of(v)->shape) * sizeof(real));
+}
+
+/* Not for parameters, whose replicas lie apart. */
+static size_t bytes_of_all(nn_var v)
+{
+    assert(node_of(v)->op != LEAF_PARAM);
+    return (size_t)v.graph->replicas * nn_size(node_of(v)->shape) * sizeof(real);
+}
+
+void nn_write_all(nn_var v, const real *from)
+{
+    nn_copy_in(v.graph, nn_data(v, 0), from, bytes_of_all(v));
+}
+
+void nn_read_all(nn_var v, real *to)
+{
+    nn_copy_out(v.graph, to, nn_data(v, 0), bytes_of_all(v));
 }
 
 void nn_scalar_set(nn_var v, int replica, double value)

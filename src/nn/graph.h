@@ -29,16 +29,18 @@ enum { LEAF_INPUT = -1, LEAF_SCALAR = -2, LEAF_PARAM = -3 };
 struct nn_graph {
     nn_backend *backend;
     arena *memory; /* the backend's */
-    arena *host;   /* counters and norms: the host reads them */
+    arena *host;   /* counters: the host reads them */
     int replicas;
-    uint64_t *seeds;
+    uint64_t *seeds, *live_seeds; /* the host's, and the backend's copy */
     nn_node *nodes;
     size_t count, capacity;
     nn_group **groups;
     size_t group_count, group_capacity;
     nn_plan **plans;
     size_t plan_count, plan_capacity;
-    uint64_t *counters;
+    uint64_t *counters;      /* the host's; where the backend has its own memory, these … */
+    uint64_t *live_counters; /* … advance beside them, … */
+    uint64_t *told;          /* … and this is what they were last told */
     int counter_count;
     bool committed;
     int rc; /* the first error while recording, and its message */
@@ -52,25 +54,17 @@ struct nn_group {
     size_t count, capacity;
     size_t size;    /* numbers per replica, padded so that replicas stay aligned */
     real *block[4]; /* values, gradients, moments: (replicas, size) each */
-    double *norm;
+    double *norm;   /* in the backend's memory */
     uint64_t steps;
 };
-
-typedef struct nn_step {
-    const char *name;
-    nn_body_fn *body;
-    nn_call call;
-} nn_step;
 
 struct nn_plan {
     nn_graph *graph;
     int *losses;
     int loss_count;
     bool *forward, *backward; /* by node: is it run, does it get a gradient */
-    nn_step *steps;
-    size_t step_count;
+    nn_program program;
     int *zero; /* parameters of the groups that no loss reaches */
-    size_t zero_count;
     nn_group **groups;
     int group_count;
     double flops;
@@ -81,6 +75,10 @@ nn_var graph_refuse(nn_graph *g, const char *format, ...) __attribute__((format(
 
 /* Appends a zeroed node; NULL after an error. */
 nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape);
+
+/* The fault that an asynchronous backend has met, if any, as this thread's error. */
+int graph_fault(nn_graph *g, bool wait);
+int group_blame(const nn_group *group, int replica);
 
 int group_declare(nn_group *group);
 int plan_link(nn_plan *p);

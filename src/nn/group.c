@@ -73,7 +73,7 @@ int group_declare(nn_group *group)
     for (int k = 0; k < 4; k++)
         TRY(arena_declare(g->memory, &group->block[k],
                           (size_t)g->replicas * group->size * sizeof(real)));
-    TRY(arena_declare(g->host, &group->norm, (size_t)g->replicas * sizeof *group->norm));
+    TRY(arena_declare(g->memory, &group->norm, (size_t)g->replicas * sizeof *group->norm));
 out:
     return rc;
 }
@@ -128,7 +128,7 @@ void nn_group_init(nn_group *group)
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Says which parameter has the first number that is not finite. */
-static int blame(const nn_group *group, int replica)
+int group_blame(const nn_group *group, int replica)
 {
     const nn_graph *g = group->graph;
     for (size_t i = 0; i < group->count; i++) {
@@ -164,8 +164,12 @@ int nn_group_adam(nn_group *group, const nn_adam *o)
                       .rate = (real)(o->lr / (1 - pow(o->beta1, t))),
                       .root = (real)(1 / sqrt(1 - pow(o->beta2, t)))};
     g->backend->adam(g->backend->self, &s);
+    if (g->backend->run) {
+        group->steps++;
+        return graph_fault(g, false);
+    }
     for (int r = 0; r < g->replicas; r++)
-        if (!isfinite(group->norm[r])) return blame(group, r);
+        if (!isfinite(group->norm[r])) return group_blame(group, r);
     group->steps++;
     return 0;
 }
@@ -202,7 +206,9 @@ const char *nn_group_name(const nn_group *group)
 
 double nn_group_grad_norm(const nn_group *group, int replica)
 {
-    return group->norm[replica];
+    double norm;
+    nn_copy_out(group->graph, &norm, group->norm + replica, sizeof norm);
+    return norm;
 }
 
 int nn_group_params(const nn_group *group)

@@ -13,36 +13,42 @@
 
 #include "nn/nn.h"
 
+#ifdef __CUDACC__
+#    define NN_MATH static inline __host__ __device__
+#else
+#    define NN_MATH static inline
+#endif
+
 #ifdef NN_DOUBLE
 
-static inline real nn_exp(real x)
+NN_MATH real nn_exp(real x)
 {
     return exp(x);
 }
-static inline real nn_log(real x)
+NN_MATH real nn_log(real x)
 {
     return log(x);
 }
-static inline real nn_log1p(real x)
+NN_MATH real nn_log1p(real x)
 {
     return log1p(x);
 }
-static inline real nn_tanh(real x)
+NN_MATH real nn_tanh(real x)
 {
     return tanh(x);
 }
-static inline real nn_sqrt(real x)
+NN_MATH real nn_sqrt(real x)
 {
     return sqrt(x);
 }
-static inline real nn_abs(real x)
+NN_MATH real nn_abs(real x)
 {
     return fabs(x);
 }
 
 #else
 
-static inline real nn_exp(real x)
+NN_MATH real nn_exp(real x)
 {
     x = x > 88.37f ? 88.37f : x;
     x = x < -87.33f ? -87.33f : x;
@@ -61,24 +67,24 @@ static inline real nn_exp(real x)
     return p * scale;
 }
 
-static inline real nn_log(real x)
+NN_MATH real nn_log(real x)
 {
     return logf(x);
 }
-static inline real nn_log1p(real x)
+NN_MATH real nn_log1p(real x)
 {
     return log1pf(x);
 }
-static inline real nn_sqrt(real x)
+NN_MATH real nn_sqrt(real x)
 {
     return sqrtf(x);
 }
-static inline real nn_abs(real x)
+NN_MATH real nn_abs(real x)
 {
     return fabsf(x);
 }
 
-static inline real nn_tanh(real x)
+NN_MATH real nn_tanh(real x)
 {
     real a = fabsf(x);
     a = a > 9.1f ? 9.1f : a;
@@ -95,13 +101,13 @@ static inline real nn_tanh(real x)
 
 #endif
 
-static inline real nn_sigmoid(real x)
+NN_MATH real nn_sigmoid(real x)
 {
     return (real)1 / ((real)1 + nn_exp(-x));
 }
 
 /* ln(1 + e^x) without overflow. */
-static inline real nn_softplus(real x)
+NN_MATH real nn_softplus(real x)
 {
     return (x > 0 ? x : 0) + nn_log1p(nn_exp(-nn_abs(x)));
 }

@@ -73,6 +73,19 @@ typedef enum {
 
 struct pool;
 int nn_cpu_new(nn_backend **out, struct pool *p); /* borrows the pool */
+
+/* A GPU. The code for it is a library of its own, opened here; fails with one line that says what
+ * is missing. Plans and optimiser steps are then only queued: they return before they are done. */
+typedef enum { NN_FP32, NN_TF32, NN_BF16 } nn_precision; /* of large matrix products */
+typedef struct nn_cuda_options {
+    int device;
+    nn_precision precision;
+} nn_cuda_options;
+int nn_cuda_new(nn_backend **out, const nn_cuda_options *o);
+
+/* Says in one line which GPU there is, or why there is none; 0 or a negative code. */
+int nn_cuda_probe(char *out, size_t size);
+
 void nn_backend_free(nn_backend *b);
 const char *nn_backend_name(const nn_backend *b);
 
@@ -86,6 +99,10 @@ void nn_graph_free(nn_graph *g); /* its groups and plans too */
 int nn_graph_replicas(const nn_graph *g);
 size_t nn_graph_bytes(const nn_graph *g);
 
+/* Waits for what was queued, and fails when a loss or a gradient since the last call was not
+ * finite. On the CPU nothing is queued, and such faults were told at once. */
+int nn_graph_check(nn_graph *g);
+
 /* The counters of the graph's random operators: with the parameters, all that a resume needs. */
 uint64_t *nn_graph_counters(nn_graph *g, int *count);
 
@@ -96,7 +113,10 @@ const char *nn_name_of(nn_var v);
  * backend's memory can be read by this process (the CPU's can). */
 void nn_write(nn_var v, int replica, const real *from);
 void nn_read(nn_var v, int replica, real *to);
-void nn_copy_in(nn_graph *g, void *to, const void *from, size_t bytes); /* to the backend's memory */
+void nn_write_all(nn_var v, const real *from); /* all replicas, one behind the other */
+void nn_read_all(nn_var v, real *to);
+void nn_copy_in(nn_graph *g, void *to, const void *from,
+                size_t bytes); /* to the backend's memory */
 void nn_copy_out(nn_graph *g, void *to, const void *from, size_t bytes);
 real *nn_data(nn_var v, int replica);
 real *nn_grad(nn_var v, int replica);
@@ -162,7 +182,8 @@ nn_var nn_group_param(const nn_group *group, int i);
 int nn_plan_new(nn_plan **out, nn_graph *g, const nn_var *wanted, int wanted_count, int losses,
                 nn_group *const *groups, int group_count);
 
-/* Forward, then backward. Fails when a loss is not finite; the message names it. */
+/* Forward, then backward. Fails when a loss is not finite; the message names it. On a GPU this
+ * becomes known some runs later; until it is told, parameters stay as they were before it. */
 int nn_plan_run(nn_plan *p);
 double nn_plan_flops(const nn_plan *p); /* multiply-adds counted as two, matrix products only */
 

@@ -14,6 +14,13 @@
 #include "base/rng.h"
 #include "nn/nn.h"
 
+/* Small functions that kernels call too. */
+#ifdef __CUDACC__
+#    define NN_FN static inline __host__ __device__
+#else
+#    define NN_FN static inline
+#endif
+
 typedef struct nn_attr {
     int i[8];
     double f[4];
@@ -34,8 +41,8 @@ typedef struct nn_call {
     nn_attr attr;
     real *scratch; /* per replica `scratch_size` numbers, kept from forward to backward */
     size_t scratch_size;
-    uint64_t *counter;     /* random operators: runs so far */
-    const uint64_t *seeds; /* of the replicas */
+    uint64_t *counter;     /* random operators: runs so far; in the backend's memory */
+    const uint64_t *seeds; /* of the replicas; likewise */
     uint32_t purpose;      /* this node's random stream */
     int replicas;
     void *backend; /* the CPU's is its pool */
@@ -80,7 +87,8 @@ nn_var nn_record(int op, nn_list x, nn_attr attr);
 /* ---- backends -------------------------------------------------------------------------------- */
 
 /* Adam on a whole group. Everything that changes between steps is computed once, before the loop. A
- * replica whose gradient is not finite is left as it was; its norm tells. */
+ * replica whose gradient is not finite is left as it was; its norm tells. All pointers lead to the
+ * backend's memory. */
 typedef struct nn_adam_step {
     real *w, *m, *v;
     const real *g;
@@ -90,6 +98,37 @@ typedef struct nn_adam_step {
     double clip;                        /* 0: none */
     real beta1, beta2, eps, rate, root; /* w -= rate · m / (sqrt(v) · root + eps) */
 } nn_adam_step;
+
+/* One call of a plan. */
+typedef struct nn_step {
+    const char *name;
+    int op;
+    bool backward;
+    nn_body_fn *body;
+    nn_call call;
+} nn_step;
+
+/* A plan as a backend sees it: what happens at every run, in this order. */
+typedef struct nn_program {
+    nn_tensor *losses; /* their gradients are set to 1 before, their values looked at after */
+    int loss_count;
+    nn_tensor *zero; /* their gradients are cleared */
+    size_t zero_count;
+    nn_step *steps;
+    size_t step_count;
+    int replicas;
+    void *compiled; /* the backend's own */
+} nn_program;
+
+/* What went wrong on a backend that works while the host does something else. */
+typedef enum { NN_FAULT_NONE, NN_FAULT_LOSS, NN_FAULT_GRADIENT, NN_FAULT_DEVICE } nn_fault_kind;
+typedef struct nn_fault {
+    nn_fault_kind kind;
+    int index, replica; /* of the loss; of the losing replica */
+    const void *owner;  /* the program, or the norms of the group's Adam step */
+    float value;
+    char why[160]; /* of a device that failed */
+} nn_fault;
 
 struct nn_backend {
     const char *name;
@@ -103,38 +142,49 @@ struct nn_backend {
     void (*follow)(void *self, real *target, const real *source, size_t n, real tau);
     void (*begin)(void *self); /* around the steps of a plan */
     void (*end)(void *self);
-    void (*free)(struct nn_backend *b);
+    void (*free)(struct nn_backend *b); /* what belongs to it; may be NULL */
+
+    /* For backends that run a program as a whole and beside the host; NULL for those whose bodies
+     * are simply called in turn. After a fault parameters stay as they are until it was told;
+     * `fault` tells it once, and with `wait` only after all work is done. `prepare` comes once,
+     * after all pointers are known. */
+    int (*prepare)(void *self, nn_program *p);
+    void (*run)(void *self, nn_program *p);
+    void (*forget)(void *self, nn_program *p);
+    void (*fault)(void *self, bool wait, nn_fault *f);
 };
 
 /* ---- for bodies ------------------------------------------------------------------------------ */
 
-static inline real *nn_v(const nn_tensor *t, int r)
+NN_FN real *nn_v(const nn_tensor *t, int r)
 {
     return t->v + (size_t)r * t->stride;
 }
 
-static inline real *nn_g(const nn_tensor *t, int r)
+NN_FN real *nn_g(const nn_tensor *t, int r)
 {
     return t->g + (size_t)r * t->stride;
 }
 
-static inline real *nn_scratch(const nn_call *c, int r)
+NN_FN real *nn_scratch(const nn_call *c, int r)
 {
     return c->scratch + (size_t)r * c->scratch_size;
 }
 
-static inline size_t nn_rows(nn_shape s)
+NN_FN size_t nn_rows(nn_shape s)
 {
     return (size_t)s.T * (size_t)s.B;
 }
 
-static inline size_t nn_size(nn_shape s)
+NN_FN size_t nn_size(nn_shape s)
 {
     return nn_rows(s) * (size_t)s.D;
 }
 
 /* Writes a gradient, or adds to it. */
 #define NN_PUT(add, place, amount) ((place) = (add) ? (place) + (amount) : (amount))
+
+#ifndef __cplusplus
 
 /* Shares [0, n) of every replica among the threads: n units of `width` numbers each, in pieces
  * whose size depends on the width alone (with width 1, a multiple of four). */
@@ -150,6 +200,8 @@ static inline void nn_items(const nn_call *c, int items, pool_fn *fn, void *arg)
 {
     pool_run(c->backend, items, fn, arg);
 }
+
+#endif
 
 static inline bool nn_same(nn_shape a, nn_shape b)
 {

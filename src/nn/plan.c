@@ -69,7 +69,7 @@ static void list_zero(nn_plan *p)
     for (size_t i = 0; i < p->graph->count; i++) {
         const nn_node *n = &p->graph->nodes[i];
         if (n->op == LEAF_PARAM && in_groups(p, n->group) && !p->backward[i])
-            p->zero[p->zero_count++] = (int)i;
+            p->zero[p->program.zero_count++] = (int)i;
     }
 }
 
@@ -79,9 +79,9 @@ static void count_flops(nn_plan *p)
         const nn_node *n = &p->graph->nodes[i];
         if (n->op < 0 || !p->forward[i]) continue;
         p->flops += n->flops;
-        p->step_count++;
+        p->program.step_count++;
         if (!p->backward[i]) continue;
-        p->step_count++;
+        p->program.step_count++;
         /* a product has two operands, each gradient costs as much as the product; of several joined
          * inputs only those wanted are computed */
         double inputs = 0, wanted = 0;
@@ -111,6 +111,17 @@ static int check_wanted(nn_graph *g, const nn_var *wanted, int count, int losses
                              n->name, n->shape.T, n->shape.B, n->shape.D);
     }
     return 0;
+}
+
+static int make_program(nn_plan *p)
+{
+    nn_program *x = &p->program;
+    x->loss_count = p->loss_count;
+    x->replicas = p->graph->replicas;
+    x->steps = mem_alloc(x->step_count * sizeof *x->steps);
+    x->losses = mem_alloc((size_t)x->loss_count * sizeof *x->losses);
+    x->zero = mem_alloc(x->zero_count * sizeof *x->zero);
+    return x->steps && x->losses && x->zero ? 0 : FANS_ENOMEM;
 }
 
 int nn_plan_new(nn_plan **out, nn_graph *g, const nn_var *wanted, int wanted_count, int losses,
@@ -144,7 +155,7 @@ int nn_plan_new(nn_plan **out, nn_graph *g, const nn_var *wanted, int wanted_cou
     prune_backward(p, reaches_loss);
     list_zero(p);
     count_flops(p);
-    TRY((p->steps = mem_alloc(p->step_count * sizeof *p->steps)) ? 0 : FANS_ENOMEM);
+    TRY(make_program(p));
     *out = p;
 out:
     mem_free(reaches_loss);
@@ -154,12 +165,16 @@ out:
 void plan_free(nn_plan *p)
 {
     if (!p) return;
+    const nn_backend *b = p->graph->backend;
+    if (b->forget) b->forget(b->self, &p->program);
+    mem_free(p->program.steps);
+    mem_free(p->program.losses);
+    mem_free(p->program.zero);
     mem_free(p->forward);
     mem_free(p->backward);
     mem_free(p->zero);
     mem_free(p->losses);
     mem_free(p->groups);
-    mem_free(p->steps);
     mem_free(p);
 }
 
@@ -177,11 +192,11 @@ static nn_call call_of(nn_graph *g, const nn_node *n)
                  .attr = n->attr,
                  .scratch = n->scratch,
                  .scratch_size = n->scratch_size,
-                 .seeds = g->seeds,
+                 .seeds = g->live_seeds,
                  .replicas = g->replicas,
                  .backend = g->backend->self};
     if (nn_ops[n->op]->random) {
-        c.counter = &g->counters[n->counter];
+        c.counter = &g->live_counters[n->counter];
         c.purpose = rng_purpose(n->name);
     }
     for (int k = 0; k < n->in_count; k++) c.in[k] = tensor_of(&g->nodes[n->in[k]]);
@@ -200,28 +215,44 @@ static void link_backward(nn_plan *p, nn_step *step, const nn_node *n, bool *wri
     }
 }
 
+/* Losses, and the parameters that none of them reaches. */
+static void link_ends(nn_plan *p)
+{
+    const nn_node *nodes = p->graph->nodes;
+    for (int i = 0; i < p->loss_count; i++) {
+        p->program.losses[i] = tensor_of(&nodes[p->losses[i]]);
+        p->program.losses[i].g = nodes[p->losses[i]].grad;
+    }
+    for (size_t i = 0; i < p->program.zero_count; i++) {
+        p->program.zero[i] = tensor_of(&nodes[p->zero[i]]);
+        p->program.zero[i].g = nodes[p->zero[i]].grad;
+    }
+}
+
 int plan_link(nn_plan *p)
 {
     nn_graph *g = p->graph;
+    const nn_backend *back = g->backend;
     bool *written = mem_alloc(g->count);
     if (!written) return FANS_ENOMEM;
-    nn_step *s = p->steps;
+    link_ends(p);
+    nn_step *s = p->program.steps;
     for (size_t i = 0; i < g->count; i++) {
         const nn_node *n = &g->nodes[i];
         if (n->op < 0 || !p->forward[i]) continue;
-        *s++ = (nn_step){n->name, g->backend->forward[n->op], call_of(g, n)};
+        *s++ = (nn_step){n->name, n->op, false, back->forward[n->op], call_of(g, n)};
     }
     for (int i = 0; i < p->loss_count; i++) written[p->losses[i]] = true; /* with 1, by run */
     for (int i = (int)g->count - 1; i >= 0; i--) {
         const nn_node *n = &g->nodes[i];
         if (n->op < 0 || !p->backward[i]) continue;
-        *s = (nn_step){n->name, g->backend->backward[n->op], call_of(g, n)};
+        *s = (nn_step){n->name, n->op, true, back->backward[n->op], call_of(g, n)};
         link_backward(p, s++, n, written);
     }
-    assert(s <= p->steps + p->step_count);
-    p->step_count = (size_t)(s - p->steps);
+    assert(s <= p->program.steps + p->program.step_count);
+    p->program.step_count = (size_t)(s - p->program.steps);
     mem_free(written);
-    return 0;
+    return back->prepare ? back->prepare(back->self, &p->program) : 0;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -231,14 +262,14 @@ static void seed_gradients(const nn_plan *p)
     const nn_backend *b = p->graph->backend;
     const real one = 1;
     for (int i = 0; i < p->loss_count; i++) {
-        const nn_node *n = &p->graph->nodes[p->losses[i]];
-        for (int r = 0; n->grad && r < p->graph->replicas; r++)
-            b->copy_in(b->self, n->grad + (size_t)r * n->stride, &one, sizeof one);
+        const nn_tensor *t = &p->program.losses[i];
+        for (int r = 0; t->g && r < p->graph->replicas; r++)
+            b->copy_in(b->self, nn_g(t, r), &one, sizeof one);
     }
-    for (size_t i = 0; i < p->zero_count; i++) {
-        const nn_node *n = &p->graph->nodes[p->zero[i]];
+    for (size_t i = 0; i < p->program.zero_count; i++) {
+        const nn_tensor *t = &p->program.zero[i];
         for (int r = 0; r < p->graph->replicas; r++)
-            b->clear(b->self, n->grad + (size_t)r * n->stride, nn_size(n->shape) * sizeof(real));
+            b->clear(b->self, nn_g(t, r), nn_size(t->shape) * sizeof(real));
     }
 }
 
@@ -256,13 +287,33 @@ static int check_losses(const nn_plan *p)
     return 0;
 }
 
+/* The backend's counters follow the host's, which the caller may have changed, and which move on
+ * here just as the run moves those. */
+static void tell_counters(nn_plan *p)
+{
+    nn_graph *g = p->graph;
+    size_t bytes = (size_t)g->counter_count * sizeof *g->counters;
+    if (memcmp(g->counters, g->told, bytes)) nn_copy_in(g, g->live_counters, g->counters, bytes);
+    for (size_t i = 0; i < p->program.step_count; i++) {
+        const nn_step *s = &p->program.steps[i];
+        if (s->call.counter && !s->backward) g->counters[s->call.counter - g->live_counters]++;
+    }
+    memcpy(g->told, g->counters, bytes);
+}
+
 int nn_plan_run(nn_plan *p)
 {
     assert(p->graph->committed);
     const nn_backend *b = p->graph->backend;
+    if (b->run) {
+        tell_counters(p);
+        b->run(b->self, &p->program);
+        return graph_fault(p->graph, false);
+    }
     seed_gradients(p);
     b->begin(b->self);
-    for (size_t i = 0; i < p->step_count; i++) p->steps[i].body(&p->steps[i].call);
+    for (size_t i = 0; i < p->program.step_count; i++)
+        p->program.steps[i].body(&p->program.steps[i].call);
     b->end(b->self);
     return check_losses(p);
 }

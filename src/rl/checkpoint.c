@@ -29,7 +29,7 @@ struct checkpoint {
     ZSTD_CCtx *zstd;
 };
 
-int checkpoint_new(checkpoint **out, const state *s)
+int checkpoint_new(checkpoint **out, const state_list *s)
 {
     int rc = FANS_ENOMEM;
     checkpoint *c = mem_alloc(sizeof *c);
@@ -63,7 +63,7 @@ void checkpoint_free(checkpoint *c)
     mem_free(c);
 }
 
-/* ---- writing -------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void print_shape(text *t, const state_item *item)
 {
@@ -99,7 +99,7 @@ static bool stands_in(int pass, const state_item *item)
             if (stands_in(pass, &(s)->items[i]))
 
 /* The names, types and places of all items; `sizes` are the stored ones. */
-static int write_header(text *t, const state *s, const char *kind, const size_t *sizes)
+static int write_header(text *t, const state_list *s, const char *kind, const size_t *sizes)
 {
     size_t at = 0;
     t->length = 0;
@@ -129,7 +129,7 @@ static int write_header(text *t, const state *s, const char *kind, const size_t 
     return text_done(t);
 }
 
-int checkpoint_write(checkpoint *c, const state *s, const char *kind, const char *path)
+int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const char *path)
 {
     /* the numbers first, behind the room a header can need; then the header in front of them */
     size_t room = 4096 + 512 * s->count, at = room;
@@ -234,8 +234,8 @@ static int find(const opened *f, const char *path, const char *name, const char 
 
 static int load_packed(const opened *f, const char *path, const state_item *item, char *to)
 {
-    const char *at;
-    size_t n, bytes = state_item_bytes(item);
+    const char *at = NULL;
+    size_t n = 0, bytes = state_item_bytes(item);
     int rc = find(f, path, item->name, "U8", NULL, &at, &n);
     if (rc < 0) return rc;
     if (ZSTD_getFrameContentSize(at, n) != bytes)
@@ -248,8 +248,8 @@ static int load_packed(const opened *f, const char *path, const state_item *item
 
 static int load_plain(const opened *f, const char *path, const state_item *item, char *to)
 {
-    const char *at;
-    size_t n, bytes = state_item_bytes(item);
+    const char *at = NULL;
+    size_t n = 0, bytes = state_item_bytes(item);
     json_t *shape = json_array();
     for (int i = 0; i < item->rank; i++) json_array_append_new(shape, json_integer(item->shape[i]));
     int rc = find(f, path, item->name, DTYPES[item->type], shape, &at, &n);
@@ -269,7 +269,7 @@ static int check_kind(const opened *f, const char *kind, const char *path)
                      stored ? stored : "another program", kind);
 }
 
-int checkpoint_read(const state *s, const char *kind, const char *path)
+int checkpoint_read(const state_list *s, const char *kind, const char *path)
 {
     opened f;
     char *all = NULL;

@@ -11,16 +11,16 @@
 typedef struct checkpoint checkpoint;
 
 /* Prepares to write lists of this one's size: writing then allocates nothing of ours. */
-int checkpoint_new(checkpoint **out, const state *s);
+int checkpoint_new(checkpoint **out, const state_list *s);
 void checkpoint_free(checkpoint *c);
 
 /* Writes `s` to `path`. `kind` says what the file is for ("sac on half_cheetah"); a reader that
  * expects another refuses it. */
-int checkpoint_write(checkpoint *c, const state *s, const char *kind, const char *path);
+int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const char *path);
 
 /* Reads `path` into `s`, whose names, types and shapes the file must have. Nothing is changed
  * unless the whole file is sound. */
-int checkpoint_read(const state *s, const char *kind, const char *path);
+int checkpoint_read(const state_list *s, const char *kind, const char *path);
 
 /* One number of a checkpoint, without the rest: which step it stands at, say. */
 int checkpoint_peek(const char *path, const char *name, int64_t *value);

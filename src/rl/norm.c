@@ -27,7 +27,7 @@ void norm_apply(const norm *x, float *v, int rows)
     }
 }
 
-void norm_state(norm *x, const char *prefix, state *s)
+void norm_state(norm *x, const char *prefix, state_list *s)
 {
     char name[96];
     snprintf(name, sizeof name, "%s/count", prefix);

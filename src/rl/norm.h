@@ -14,6 +14,6 @@ void norm_add(norm *x, const float *v);
 /* (v - mean) / sd, within ±10; in place, `rows` of them. Before two were seen: nothing. */
 void norm_apply(const norm *x, float *v, int rows);
 
-void norm_state(norm *x, const char *prefix, state *s);
+void norm_state(norm *x, const char *prefix, state_list *s);
 
 #endif

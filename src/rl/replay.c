@@ -141,7 +141,7 @@ replay_row replay_at(replay *r, int lane, int i)
                         .segment = r->segment[at]};
 }
 
-static void list(state *s, const char *prefix, const char *name, state_type type, int rows,
+static void list(state_list *s, const char *prefix, const char *name, state_type type, int rows,
                  int width, void *data)
 {
     char full[96];
@@ -151,7 +151,7 @@ static void list(state *s, const char *prefix, const char *name, state_type type
     state_compress(s);
 }
 
-void replay_state(replay *r, int lane, const char *prefix, state *s)
+void replay_state(replay *r, int lane, const char *prefix, state_list *s)
 {
     size_t at = (size_t)lane * (size_t)r->rows;
     char full[96];

@@ -54,6 +54,6 @@ typedef struct replay_row {
 } replay_row;
 replay_row replay_at(replay *r, int lane, int i);
 
-void replay_state(replay *r, int lane, const char *prefix, state *s);
+void replay_state(replay *r, int lane, const char *prefix, state_list *s);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-void state_add(state *s, const char *name, state_type type, int rank, const int64_t *shape,
+void state_add(state_list *s, const char *name, state_type type, int rank, const int64_t *shape,
                void *data)
 {
     assert(rank <= 4);
@@ -22,17 +22,17 @@ void state_add(state *s, const char *name, state_type type, int rank, const int6
     for (int i = 0; i < rank; i++) item->shape[i] = shape[i];
 }
 
-void state_add_number(state *s, const char *name, state_type type, void *data)
+void state_add_number(state_list *s, const char *name, state_type type, void *data)
 {
     state_add(s, name, type, 0, NULL, data);
 }
 
-void state_add_bytes(state *s, const char *name, void *data, size_t n)
+void state_add_bytes(state_list *s, const char *name, void *data, size_t n)
 {
     state_add(s, name, STATE_U8, 1, (int64_t[]){(int64_t)n}, data);
 }
 
-static void add_param(state *s, const char *prefix, const char *block, nn_var v, real *data)
+static void add_param(state_list *s, const char *prefix, const char *block, nn_var v, real *data)
 {
     char name[96];
     const char *own = strchr(nn_name_of(v), '.'); /* behind the group's name */
@@ -43,7 +43,7 @@ static void add_param(state *s, const char *prefix, const char *block, nn_var v,
     if (!s->failed) s->items[s->count - 1].graph = v.graph;
 }
 
-void state_add_group(state *s, const char *prefix, nn_group *group, int replica)
+void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica)
 {
     real *values = nn_group_data(group, NN_VALUES, replica);
     real *m = nn_group_data(group, NN_MOMENT_1, replica);
@@ -57,20 +57,38 @@ void state_add_group(state *s, const char *prefix, nn_group *group, int replica)
     }
 }
 
-void state_compress(state *s)
+void state_on_save(state_list *s, state_hook_fn *fn, void *arg)
+{
+    if (s->failed ||
+        mem_grow(&s->hooks, &s->hook_capacity, s->hook_count + 1, sizeof *s->hooks) < 0) {
+        s->failed = true;
+        return;
+    }
+    s->hooks[s->hook_count++] = (state_hook){fn, arg};
+}
+
+int state_refresh(const state_list *s)
+{
+    int rc = 0;
+    for (size_t i = 0; i < s->hook_count && rc == 0; i++) rc = s->hooks[i].fn(s->hooks[i].arg);
+    return rc;
+}
+
+void state_compress(state_list *s)
 {
     if (!s->failed) s->items[s->count - 1].compress = true;
 }
 
-int state_done(const state *s)
+int state_done(const state_list *s)
 {
     return s->failed ? FANS_ENOMEM : 0;
 }
 
-void state_free(state *s)
+void state_free(state_list *s)
 {
     mem_free(s->items);
-    *s = (state){0};
+    mem_free(s->hooks);
+    *s = (state_list){0};
 }
 
 size_t state_type_bytes(state_type type)

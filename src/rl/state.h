@@ -23,27 +23,40 @@ typedef struct state_item {
     bool compress;   /* large and repetitive: stored as a zstd frame */
 } state_item;
 
+/* Brings listed memory up to date with what it stands for, where that lives elsewhere. */
+typedef int state_hook_fn(void *arg);
+typedef struct state_hook {
+    state_hook_fn *fn;
+    void *arg;
+} state_hook;
+
 /* Start from {0}. A failed allocation is remembered; state_done reports it. */
-typedef struct state {
+typedef struct state_list {
     state_item *items;
     size_t count, capacity;
+    state_hook *hooks;
+    size_t hook_count, hook_capacity;
     bool failed;
-} state;
+} state_list;
 
-void state_add(state *s, const char *name, state_type type, int rank, const int64_t *shape,
+void state_add(state_list *s, const char *name, state_type type, int rank, const int64_t *shape,
                void *data);
-void state_add_number(state *s, const char *name, state_type type, void *data);
-void state_add_bytes(state *s, const char *name, void *data, size_t n);
+void state_add_number(state_list *s, const char *name, state_type type, void *data);
+void state_add_bytes(state_list *s, const char *name, void *data, size_t n);
 
 /* The parameters of one replica of a group under "prefix/name", its optimiser's moments under
  * "prefix.m/name" and "prefix.v/name". */
-void state_add_group(state *s, const char *prefix, nn_group *group, int replica);
+void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica);
+
+/* Asks to be called before the items are saved. */
+void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
+int state_refresh(const state_list *s);
 
 /* Marks the item added last. */
-void state_compress(state *s);
+void state_compress(state_list *s);
 
-int state_done(const state *s);
-void state_free(state *s);
+int state_done(const state_list *s);
+void state_free(state_list *s);
 
 size_t state_type_bytes(state_type type);
 size_t state_item_bytes(const state_item *item);

@@ -6,15 +6,7 @@
 
 static conv_geometry geometry(const nn_attr *a)
 {
-    nn_conv c = conv_of(a);
-    return (conv_geometry){c.channels,
-                           c.height,
-                           c.width,
-                           c.kernel,
-                           c.stride,
-                           c.pad,
-                           nn_conv_out(c, c.height, false),
-                           nn_conv_out(c, c.width, false)};
+    return conv_geometry_of(a, false);
 }
 
 static const char *infer(nn_inference *f)

@@ -5,18 +5,9 @@
 #include "nn/conv.h"
 #include "nn/gemm.h"
 
-/* The output is the image; the pixels of x are the kernel's positions on it. */
 static conv_geometry geometry(const nn_attr *a)
 {
-    nn_conv c = conv_of(a);
-    return (conv_geometry){c.filters,
-                           nn_conv_out(c, c.height, true),
-                           nn_conv_out(c, c.width, true),
-                           c.kernel,
-                           c.stride,
-                           c.pad,
-                           c.height,
-                           c.width};
+    return conv_geometry_of(a, true);
 }
 
 static const char *infer(nn_inference *f)

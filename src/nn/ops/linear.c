@@ -30,7 +30,7 @@ static const char *infer(nn_inference *f)
     if (f->attr.i[2] && nn_size(f->in[n + 1]) != (size_t)W.T * (size_t)W.D)
         return "the bias does not fit the outputs";
     f->out = (nn_shape){x.T, x.B, W.T * W.D};
-    f->scratch = n > 1 ? nn_rows(x) * (size_t)joined : 0;
+    f->scratch = n > 1 ? nn_rows(x) * (((size_t)joined + 3) / 4 * 4) : 0; /* GPUs align rows */
     f->flops = 2.0 * (double)nn_rows(x) * W.T * W.B * W.D;
     return NULL;
 }
@@ -67,8 +67,10 @@ static void finish_tile(void *arg, int r, int member, int row, int rows, int col
     const real *b = BIAS(c) ? nn_v(&c->in[INPUTS(c) + 1], r) + at : NULL;
     for (int i = row; i < row + rows; i++) {
         real *y = nn_v(&c->out, r) + (size_t)i * width + at;
-        for (int j = 0; b && j < columns; j++) y[j] += b[j];
-        act_forward(ACT(c), y, (size_t)columns);
+        if (b)
+            act_forward_bias(ACT(c), y, b, (size_t)columns);
+        else
+            act_forward(ACT(c), y, (size_t)columns);
     }
 }
 

@@ -1,4 +1,6 @@
 /* min.c - the smallest feature of each row: the minimum of a bank of critics. */
+#include <math.h>
+
 #include "nn/op.h"
 
 static const char *infer(nn_inference *f)
@@ -7,11 +9,12 @@ static const char *infer(nn_inference *f)
     return NULL;
 }
 
+/* NaN counts as smallest: it must be seen. */
 static size_t smallest(const real *x, size_t D)
 {
     size_t best = 0;
     for (size_t j = 1; j < D; j++)
-        if (x[j] < x[best]) best = j;
+        if (x[j] < x[best] || isnan(x[j])) best = j;
     return best;
 }
 

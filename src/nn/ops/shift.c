@@ -1,6 +1,4 @@
 /* shift.c - one step later: y_t = x_{t-1}; y_0 is `first` (1, B, D), or zero. */
-#include <string.h>
-
 #include "nn/op.h"
 
 static const char *infer(nn_inference *f)
@@ -17,41 +15,39 @@ static size_t step_of(const nn_call *c)
     return (size_t)c->out.shape.B * (size_t)c->out.shape.D;
 }
 
-static void forward_replica(const nn_call *c, int r)
+/* Elements [from, to) of y: those of the first step come from `first`, the others from x. */
+static void forward_range(const nn_call *c, int r, size_t from, size_t to)
 {
-    size_t step = step_of(c), all = nn_size(c->out.shape);
+    size_t step = step_of(c);
+    const real *x = nn_v(&c->in[0], r), *first = c->in_count > 1 ? nn_v(&c->in[1], r) : NULL;
     real *y = nn_v(&c->out, r);
-    memcpy(y + step, nn_v(&c->in[0], r), (all - step) * sizeof *y);
-    if (c->in_count > 1)
-        memcpy(y, nn_v(&c->in[1], r), step * sizeof *y);
-    else
-        memset(y, 0, step * sizeof *y);
+    for (size_t i = from; i < to; i++) y[i] = i >= step ? x[i - step] : first ? first[i] : 0;
 }
 
 static void forward(const nn_call *c)
 {
-    nn_replicas(c, forward_replica);
+    nn_ranges(c, nn_size(c->out.shape), 1, forward_range);
 }
 
-static void backward_replica(const nn_call *c, int r)
+static void backward_x(const nn_call *c, int r, size_t from, size_t to)
 {
     size_t step = step_of(c), all = nn_size(c->out.shape);
-    const nn_tensor *x = &c->in[0], *first = &c->in[1];
     const real *d = nn_g(&c->out, r);
-    if (x->g) {
-        real *g = nn_g(x, r);
-        for (size_t i = 0; i < all - step; i++) NN_PUT(x->add, g[i], d[step + i]);
-        for (size_t i = all - step; !x->add && i < all; i++) g[i] = 0;
-    }
-    if (c->in_count > 1 && first->g) {
-        real *g = nn_g(first, r);
-        for (size_t i = 0; i < step; i++) NN_PUT(first->add, g[i], d[i]);
-    }
+    real *g = nn_g(&c->in[0], r);
+    for (size_t i = from; i < to; i++) NN_PUT(c->in[0].add, g[i], i + step < all ? d[i + step] : 0);
+}
+
+static void backward_first(const nn_call *c, int r, size_t from, size_t to)
+{
+    const real *d = nn_g(&c->out, r);
+    real *g = nn_g(&c->in[1], r);
+    for (size_t i = from; i < to; i++) NN_PUT(c->in[1].add, g[i], d[i]);
 }
 
 static void backward(const nn_call *c)
 {
-    nn_replicas(c, backward_replica);
+    if (c->in[0].g) nn_ranges(c, nn_size(c->out.shape), 1, backward_x);
+    if (c->in_count > 1 && c->in[1].g) nn_ranges(c, step_of(c), 1, backward_first);
 }
 
 const nn_op nn_op_shift = {.name = "shift",

@@ -1,0 +1,5 @@
+/* list.h - the algorithms: X(name). Each is one file, algo/NAME.c. */
+X(sac)
+X(oracle)
+X(null)
+X(random)

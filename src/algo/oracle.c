@@ -1,0 +1,115 @@
+/* oracle.c - SAC that sees the true factors: the upper bound.
+ *
+ * Shown are the factors that a schedule moves: scaled to [-1, 1] by the values between which they
+ * move, or, where they jump among a few values, as one number per value that is 1 for the present
+ * one. The successor of a step is judged with the factors that hold there: those of the next step,
+ * or, where an episode ends, the old ones. */
+#include "algo/registry.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "rl/learner.h"
+
+typedef struct oracle {
+    learner *learner;
+    const fans_moving *moving;
+    int moving_count, factor_count, rows;
+    int width;           /* numbers shown */
+    float *before, *now; /* (rows, width): during the step that was observed, and now */
+} oracle;
+
+static int width_of(const fans_moving *m)
+{
+    return m->choices ? m->choices : 1;
+}
+
+static void close_agent(void *agent)
+{
+    oracle *o = agent;
+    if (!o) return;
+    learner_free(o->learner);
+    mem_free(o->before);
+    mem_free(o->now);
+    mem_free(o);
+}
+
+static int open_agent(void **agent, const fans_algo_setup *setup)
+{
+    int rc = 0;
+    oracle *o = mem_alloc(sizeof *o);
+    if (!o) return FANS_ENOMEM;
+    o->moving = setup->moving;
+    o->moving_count = setup->moving_count;
+    o->factor_count = setup->info->factor_count;
+    o->rows = setup->replicas * setup->worlds;
+    for (int k = 0; k < o->moving_count; k++) o->width += width_of(&o->moving[k]);
+    size_t n = (size_t)o->rows * (size_t)o->width * sizeof(float);
+    TRY((o->before = mem_alloc(n)) ? 0 : FANS_ENOMEM);
+    TRY((o->now = mem_alloc(n)) ? 0 : FANS_ENOMEM);
+    TRY(learner_new(&o->learner, setup, o->width));
+    *agent = o;
+    return 0;
+out:
+    close_agent(o);
+    return rc;
+}
+
+static void show(const fans_moving *m, double value, float *to)
+{
+    for (int i = 0; i < m->choices; i++) to[i] = value == m->values[i] * m->scale;
+    if (m->choices) return;
+    double middle = (m->low + m->high) / 2, half = (m->high - m->low) / 2;
+    *to = half > 0 ? (float)((value - middle) / half) : 0;
+}
+
+static void look(const oracle *o, const double *factors, float *to)
+{
+    for (int i = 0; i < o->rows; i++) {
+        for (int k = 0; k < o->moving_count; k++) {
+            const fans_moving *m = &o->moving[k];
+            show(m, factors[i * o->factor_count + m->factor], to);
+            to += width_of(m);
+        }
+    }
+}
+
+static int act(void *agent, const fans_moment *now, bool explore, float *action)
+{
+    oracle *o = agent;
+    look(o, now->factors, o->now);
+    return learner_act(o->learner, now->obs, o->now, explore, action);
+}
+
+static int observe(void *agent, const fans_moment *before, const float *action,
+                   const fans_outcome *outcome, bool learn)
+{
+    oracle *o = agent;
+    if (!learn) return 0;
+    look(o, before->factors, o->before);
+    learner_store(o->learner, before, o->before, action, outcome, o->before);
+    return 0;
+}
+
+static int update(void *agent)
+{
+    return learner_update(((oracle *)agent)->learner);
+}
+
+static void list_state(void *agent, int replica, state_list *s)
+{
+    learner_state(((oracle *)agent)->learner, replica, s);
+}
+
+static void scalars(void *agent, int replica, fans_scalar_fn *emit, void *user)
+{
+    learner_scalars(((oracle *)agent)->learner, replica, emit, user);
+}
+
+const fans_algo_def algo_oracle = {.name = "oracle",
+                                   .help = "soft actor-critic that sees the true factors",
+                                   .open = open_agent,
+                                   .close = close_agent,
+                                   .act = act,
+                                   .observe = observe,
+                                   .update = update,
+                                   .state = list_state,
+                                   .scalars = scalars};

@@ -1,0 +1,42 @@
+/* cmd_eval.c - fans eval: plays new lifetimes with a trained agent that no longer learns. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/session.h"
+#include "cli/table.h"
+
+int cmd_eval(int argc, char **argv)
+{
+    const char *folder, *json = NULL;
+    int episodes = 100, seed = 1000000, threads = 0;
+    const arg args[] = {
+        ARG_WORD("RUN", &folder, "folder of a run"),
+        ARG_INT("episodes", &episodes, 1, 1000000, "how many to play"),
+        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime"),
+        ARG_INT("threads", &threads, 0, 256, "threads to use; 0 = one per core"),
+        ARG_JSON(&json),
+    };
+    session s = {0};
+    double *returns = NULL, mean = 0, square = 0;
+    int rc = args_parse("eval", ARGS(args), argc, argv);
+    if (rc) return rc;
+    TRY(session_look(&s, folder, threads));
+    TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
+    TRY(training_eval(s.training, episodes, (uint64_t)seed, returns, NULL, NULL));
+    json_t *list = json_array();
+    for (int i = 0; i < episodes; i++) {
+        mean += returns[i] / episodes;
+        square += returns[i] * returns[i] / episodes;
+        json_array_append_new(list, json_real(returns[i]));
+    }
+    double sd = sqrt(fmax(0, square - mean * mean));
+    TRY(cli_write_json(
+        json, json_pack("{s:f, s:f, s:o}", "mean_return", mean, "sd", sd, "returns", list)));
+    printf("%s: return %.2f ± %.2f over %d episodes\n", folder, mean, sd, episodes);
+out:
+    mem_free(returns);
+    session_close(&s);
+    return rc;
+}

@@ -1,0 +1,132 @@
+/* across.cu - operators in which rows meet: gradients of repeated operands, shifts in time, masks
+ * folded into weights. */
+#include "nn/cuda/cuda.cuh"
+#include "nn/cuda/rows_point.cuh"
+
+enum { THREADS = 256 };
+
+/* ---- the gradient of a repeated operand ------------------------------------------------------ */
+
+/* One block per element of y: all elements of x that it stands for, in a fixed order. */
+__global__ static void sum_repeats(const __grid_constant__ nn_call c, bool times_x)
+{
+    await_previous();
+    const nn_tensor *ty = &c.in[1];
+    nn_shape x = c.in[0].shape, y = ty->shape;
+    int r = (int)blockIdx.y;
+    size_t e = blockIdx.x, D = (size_t)y.D, b = e / D % (size_t)y.B, t = e / D / (size_t)y.B;
+    size_t nt = y.T > 1 ? 1 : (size_t)x.T, nb = y.B > 1 ? 1 : (size_t)x.B;
+    size_t nd = y.D > 1 ? 1 : (size_t)x.D, n = nt * nb * nd;
+    const real *d = nn_g(&c.out, r), *v = nn_v(&c.in[0], r);
+    double sum = 0;
+    for (size_t k = threadIdx.x; k < n; k += THREADS) {
+        size_t kd = k % nd, kb = k / nd % nb, kt = k / nd / nb;
+        size_t row = (t + kt) * (size_t)x.B + b + kb, i = row * (size_t)x.D + e % D + kd;
+        sum += times_x ? (double)(d[i] * v[i]) : (double)d[i];
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) NN_PUT(ty->add, nn_g(ty, r)[e], (real)sum);
+}
+
+static void backward(const nn_call *c, int op)
+{
+    gpu *self = gpu_of(c);
+    if (c->in[0].g) run_row_step(c, op, true);
+    dim3 grid((unsigned)nn_size(c->in[1].shape), (unsigned)c->replicas);
+    launch(self, "repeated operand", sum_repeats, grid, THREADS, *c, op == NN_OP_mul);
+}
+
+void add_backward(const nn_call *c)
+{
+    backward(c, NN_OP_add);
+}
+
+void mul_backward(const nn_call *c)
+{
+    backward(c, NN_OP_mul);
+}
+
+/* ---- shift: y_t = x_{t-1} -------------------------------------------------------------------- */
+
+__global__ static void shift_on(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t step = (size_t)c.out.shape.B * (size_t)c.out.shape.D, all = nn_size(c.out.shape);
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i >= all) return;
+    const real *x = nn_v(&c.in[0], r);
+    nn_v(&c.out, r)[i] = i >= step ? x[i - step] : c.in_count > 1 ? nn_v(&c.in[1], r)[i] : (real)0;
+}
+
+__global__ static void shift_back(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    const nn_tensor *x = &c.in[0], *first = &c.in[1];
+    size_t step = (size_t)c.out.shape.B * (size_t)c.out.shape.D, all = nn_size(c.out.shape);
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i >= all) return;
+    const real *d = nn_g(&c.out, r);
+    if (x->g) {
+        real flows = i < all - step ? d[step + i] : (real)0;
+        NN_PUT(x->add, nn_g(x, r)[i], flows);
+    }
+    if (c.in_count > 1 && first->g && i < step) NN_PUT(first->add, nn_g(first, r)[i], d[i]);
+}
+
+static dim3 elements(const nn_call *c)
+{
+    return dim3(blocks_of(nn_size(c->out.shape), THREADS), (unsigned)c->replicas);
+}
+
+void shift_forward(const nn_call *c)
+{
+    launch(gpu_of(c), "shift", shift_on, elements(c), THREADS, *c);
+}
+
+void shift_backward(const nn_call *c)
+{
+    launch(gpu_of(c), "shift backward", shift_back, elements(c), THREADS, *c);
+}
+
+/* ---- fold_mask: W'[k·H + h] = C[k] W[k·H + h] ------------------------------------------------ */
+
+__global__ static void fold(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t H = (size_t)(c.in[0].shape.D / c.in[1].shape.D), all = nn_size(c.out.shape);
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i < all) nn_v(&c.out, r)[i] = nn_v(&c.in[1], r)[i / H] * nn_v(&c.in[0], r)[i];
+}
+
+/* One warp per entry of the mask. */
+__global__ static void fold_back(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    const nn_tensor *tW = &c.in[0], *tC = &c.in[1];
+    int r = (int)blockIdx.y, lane_of = (int)threadIdx.x % 32;
+    size_t H = (size_t)(tW->shape.D / tC->shape.D);
+    size_t k = blockIdx.x * (size_t)(THREADS / 32) + threadIdx.x / 32;
+    if (k >= nn_size(tC->shape)) return;
+    const real *W = nn_v(tW, r) + k * H, *d = nn_g(&c.out, r) + k * H;
+    real scale = nn_v(tC, r)[k], dot = 0, *g = tW->g ? nn_g(tW, r) + k * H : NULL;
+    for (size_t h = (size_t)lane_of; h < H; h += 32) {
+        dot += d[h] * W[h];
+        if (g) NN_PUT(tW->add, g[h], scale * d[h]);
+    }
+    for (int s = 16; s > 0; s /= 2) dot += __shfl_xor_sync(~0u, dot, s);
+    if (tC->g && lane_of == 0) NN_PUT(tC->add, nn_g(tC, r)[k], dot);
+}
+
+void fold_mask_forward(const nn_call *c)
+{
+    launch(gpu_of(c), "fold_mask", fold, elements(c), THREADS, *c);
+}
+
+void fold_mask_backward(const nn_call *c)
+{
+    dim3 grid(blocks_of(nn_size(c->in[1].shape), THREADS / 32), (unsigned)c->replicas);
+    launch(gpu_of(c), "fold_mask backward", fold_back, grid, THREADS, *c);
+}

@@ -1,0 +1,248 @@
+/* backend.cu - opens a device, hands out its memory, and tells of faults. */
+#include <stdio.h>
+#include <string.h>
+
+#include "nn/cuda/cuda.cuh"
+
+bool gpu_ok(gpu *self, cudaError_t e, const char *what)
+{
+    if (e == cudaSuccess) return true;
+    if (!self->why[0])
+        snprintf(self->why, sizeof self->why, "cuda: %s: %s", what, cudaGetErrorString(e));
+    return false;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void *take(void *arg, size_t bytes)
+{
+    gpu *self = (gpu *)arg;
+    void *memory = NULL;
+    cudaSetDevice(self->device);
+    if (cudaMalloc(&memory, bytes ? bytes : 1) != cudaSuccess) {
+        cudaGetLastError(); /* reported as out of memory */
+        return NULL;
+    }
+    gpu_ok(self, cudaMemsetAsync(memory, 0, bytes, self->lanes[0].stream), "clearing memory");
+    return memory;
+}
+
+static void give(void *arg, void *memory)
+{
+    gpu *self = (gpu *)arg;
+    gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
+    gpu_ok(self, cudaFree(memory), "freeing memory");
+}
+
+/* From ordinary memory: the runtime has taken its copy when this returns. */
+static void copy_in(void *arg, void *to, const void *from, size_t bytes)
+{
+    gpu *self = (gpu *)arg;
+    gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, self->lanes[0].stream),
+           "copying in");
+}
+
+static void copy_out(void *arg, void *to, const void *from, size_t bytes)
+{
+    gpu *self = (gpu *)arg;
+    cudaStream_t stream = self->lanes[0].stream;
+    memset(to, 0, bytes);
+    gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "copying out");
+    gpu_ok(self, cudaStreamSynchronize(stream), "copying out");
+}
+
+static void clear(void *arg, void *at, size_t bytes)
+{
+    gpu *self = (gpu *)arg;
+    gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->lanes[0].stream), "clearing memory");
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+static void tell_fault(void *arg, bool wait, nn_fault *f)
+{
+    gpu *self = (gpu *)arg;
+    cudaStream_t stream = self->lanes[0].stream;
+    f->kind = NN_FAULT_NONE;
+    if (wait) gpu_ok(self, cudaStreamSynchronize(stream), "waiting");
+    if (self->why[0]) {
+        f->kind = NN_FAULT_DEVICE;
+        snprintf(f->why, sizeof f->why, "%s", self->why);
+        return;
+    }
+    if (!*(volatile unsigned *)&self->told->taken) return;
+    gpu_ok(self, cudaStreamSynchronize(stream), "waiting");
+    f->kind = self->told->kind == NN_FAULT_LOSS ? NN_FAULT_LOSS : NN_FAULT_GRADIENT;
+    f->index = self->told->index;
+    f->replica = self->told->replica;
+    f->owner = self->told->owner;
+    f->value = self->told->value;
+    memset(self->told, 0, sizeof *self->told);
+    gpu_ok(self, cudaMemsetAsync(self->fault, 0, sizeof *self->fault, stream), "clearing a fault");
+}
+
+/* ---- the backend ----------------------------------------------------------------------------- */
+
+static void close_device(gpu *self)
+{
+    for (int i = 0; i < LANES; i++) {
+        lane *l = &self->lanes[i];
+        if (l->stream) cudaStreamSynchronize(l->stream);
+        if (l->workspace) cudaFree(l->workspace);
+        if (l->tickets) cudaFree(l->tickets);
+        if (l->stream) cudaStreamDestroy(l->stream);
+    }
+    if (self->fault) cudaFree(self->fault);
+    if (self->told) cudaFreeHost(self->told);
+    if (self->lt) cublasLtDestroy(self->lt);
+    self->host.free(self);
+}
+
+static void close_backend(nn_backend *b)
+{
+    close_device((gpu *)b->self);
+}
+
+static bool open_device(gpu *self)
+{
+    bool ok =
+        gpu_ok(self, cudaSetDevice(self->device), "choosing the device") &&
+        gpu_ok(self, cudaMalloc((void **)&self->fault, sizeof *self->fault), "memory") &&
+        gpu_ok(self, cudaMemset(self->fault, 0, sizeof *self->fault), "memory") &&
+        gpu_ok(self, cudaHostAlloc((void **)&self->told, sizeof *self->told, cudaHostAllocMapped),
+               "memory");
+    for (int i = 0; ok && i < LANES; i++) {
+        lane *l = &self->lanes[i];
+        size_t tickets = TICKETS * sizeof *l->tickets;
+        ok = gpu_ok(self, cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking), "lanes") &&
+             gpu_ok(self, cudaMalloc(&l->workspace, WORKSPACE), "memory") &&
+             gpu_ok(self, cudaMalloc((void **)&l->tickets, tickets), "memory") &&
+             gpu_ok(self, cudaMemset(l->tickets, 0, tickets), "memory");
+    }
+    if (ok) memset(self->told, 0, sizeof *self->told);
+    if (ok && cublasLtCreate(&self->lt) != CUBLAS_STATUS_SUCCESS) {
+        snprintf(self->why, sizeof self->why, "cuBLAS does not start");
+        ok = false;
+    }
+    self->now = &self->lanes[0];
+    return ok && gpu_ok(self, cudaDeviceSynchronize(), "starting");
+}
+
+/* One body per operator and direction; row steps never call theirs. */
+static void row_body(const nn_call *c)
+{
+    (void)c;
+}
+
+static void fill_bodies(nn_backend *b)
+{
+    for (int i = 0; i < NN_OP_COUNT; i++) b->forward[i] = b->backward[i] = row_body;
+#define FORWARD(op)  b->forward[NN_OP_##op] = op##_forward
+#define BACKWARD(op) b->backward[NN_OP_##op] = op##_backward
+    FORWARD(linear);
+    BACKWARD(linear);
+    FORWARD(fold_mask);
+    BACKWARD(fold_mask);
+    FORWARD(lstm);
+    BACKWARD(lstm);
+    FORWARD(conv2d);
+    BACKWARD(conv2d);
+    FORWARD(conv2d_transpose);
+    BACKWARD(conv2d_transpose);
+    FORWARD(shift);
+    BACKWARD(shift);
+    BACKWARD(add);
+    BACKWARD(mul);
+    FORWARD(mean);
+    FORWARD(mse);
+    FORWARD(l1);
+    FORWARD(gauss_nll);
+    FORWARD(gauss_kl);
+#undef FORWARD
+#undef BACKWARD
+}
+
+static void fill(nn_backend *b, gpu *self)
+{
+    memset(b, 0, sizeof *b);
+    b->name = self->name;
+    b->self = self;
+    b->memory = {take, give, self};
+    b->copy_in = copy_in;
+    b->copy_out = copy_out;
+    b->clear = clear;
+    b->adam = gpu_adam;
+    b->follow = gpu_follow;
+    b->prepare = gpu_prepare;
+    b->run = gpu_run;
+    b->forget = gpu_forget;
+    b->fault = tell_fault;
+    b->free = close_backend;
+    fill_bodies(b);
+}
+
+/* Says which device it is; -1 where there is none. */
+static int describe(int device, cudaDeviceProp *d, char *why, size_t size)
+{
+    int count = 0, driver = 0;
+    cudaError_t e = cudaGetDeviceCount(&count);
+    cudaDriverGetVersion(&driver);
+    if (e == cudaErrorInsufficientDriver) {
+        if (driver == 0)
+            snprintf(why, size, "no NVIDIA driver (libcuda.so.1)");
+        else
+            snprintf(why, size, "the NVIDIA driver is for CUDA %d.%d, older than this build needs",
+                     driver / 1000, driver % 1000 / 10);
+        return -1;
+    }
+    if (e != cudaSuccess || count == 0) {
+        snprintf(why, size, "no CUDA device (%s)",
+                 e == cudaSuccess ? "none is there" : cudaGetErrorString(e));
+        return -1;
+    }
+    if (device < 0 || device >= count) {
+        snprintf(why, size, "no CUDA device %d: there are %d", device, count);
+        return -1;
+    }
+    if (cudaGetDeviceProperties(d, device) != cudaSuccess) {
+        snprintf(why, size, "CUDA device %d does not answer", device);
+        return -1;
+    }
+    snprintf(why, size, "%d × %s, %.0f GiB, compute capability %d.%d, driver for CUDA %d.%d", count,
+             d->name, (double)d->totalGlobalMem / 0x1p30, d->major, d->minor, driver / 1000,
+             driver % 1000 / 10);
+    return 0;
+}
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT int fans_cuda_open(const nn_cuda_abi *abi, const nn_cuda_host *host, nn_backend *b,
+                          const nn_cuda_options *o, char *why, size_t size)
+{
+    const nn_cuda_abi ours = nn_cuda_abi_here();
+    cudaDeviceProp d;
+    if (memcmp(abi, &ours, sizeof ours)) {
+        snprintf(why, size, "libfans_cuda.so is of another version than the program");
+        return -1;
+    }
+    if (describe(o->device, &d, why, size) < 0) return -1;
+    if (!b) return 0;
+    gpu *self = (gpu *)host->alloc(sizeof *self);
+    if (!self) {
+        snprintf(why, size, "out of memory");
+        return -1;
+    }
+    self->host = *host;
+    self->device = o->device;
+    self->precision = o->precision;
+    self->processors = d.multiProcessorCount;
+    self->early = d.major >= 9;
+    snprintf(self->name, sizeof self->name, "cuda (%s)", d.name);
+    if (!open_device(self)) {
+        snprintf(why, size, "%s", self->why);
+        close_device(self);
+        return -1;
+    }
+    fill(b, self);
+    return 0;
+}

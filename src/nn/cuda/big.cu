@@ -1,0 +1,112 @@
+/* big.cu - large products by cublasLt, which adds the bias and applies the ReLU while it writes.
+ *
+ * Row-major matrices are column-major ones transposed: C = A B is asked for as C^T = B^T A^T. The
+ * workspace is the lane's own, so that products side by side do not meet, and which kernel is
+ * chosen depends on the shapes alone. */
+#include "nn/cuda/big.cuh"
+
+#include <stdio.h>
+
+static bool lt_ok(gpu *self, cublasStatus_t s, const char *what)
+{
+    if (s == CUBLAS_STATUS_SUCCESS) return true;
+    if (!self->why[0])
+        snprintf(self->why, sizeof self->why, "cuda: %s: %s", what, cublasLtGetStatusString(s));
+    return false;
+}
+
+static cublasComputeType_t compute_type(nn_precision p)
+{
+    switch (p) {
+    case NN_TF32:
+        return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case NN_BF16:
+        return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default:
+        return CUBLAS_COMPUTE_32F;
+    }
+}
+
+#define SET(desc, name, value) cublasLtMatmulDescSetAttribute(desc, name, &(value), sizeof(value))
+
+static cublasLtMatmulDesc_t describe(gpu *self, const big_product *p)
+{
+    cublasLtMatmulDesc_t d = NULL;
+    lt_ok(self, cublasLtMatmulDescCreate(&d, compute_type(self->precision), CUDA_R_32F),
+          "describing a product");
+    cublasOperation_t left = p->tb ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasOperation_t right = p->ta ? CUBLAS_OP_T : CUBLAS_OP_N;
+    SET(d, CUBLASLT_MATMUL_DESC_TRANSA, left);
+    SET(d, CUBLASLT_MATMUL_DESC_TRANSB, right);
+    cublasLtEpilogue_t end = CUBLASLT_EPILOGUE_DEFAULT;
+    if (p->bias) {
+        int64_t stride = (int64_t)p->bias_stride;
+        end = p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+        SET(d, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+        SET(d, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, stride);
+    } else if (p->relu) {
+        end = CUBLASLT_EPILOGUE_RELU;
+    }
+    SET(d, CUBLASLT_MATMUL_DESC_EPILOGUE, end);
+    return d;
+}
+
+static cublasLtMatrixLayout_t layout(gpu *self, int rows, int columns, int ld, int count,
+                                     size_t stride)
+{
+    cublasLtMatrixLayout_t l = NULL;
+    int64_t step = (int64_t)stride;
+    lt_ok(self, cublasLtMatrixLayoutCreate(&l, CUDA_R_32F, (uint64_t)rows, (uint64_t)columns, ld),
+          "describing a matrix");
+    cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count);
+    cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step,
+                                     sizeof step);
+    return l;
+}
+
+/* What the library may assume of a pointer. */
+static void promise(cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t which,
+                    const void *p)
+{
+    uintptr_t at = (uintptr_t)p;
+    uint32_t bytes = (uint32_t)(at & (~at + 1) & 0xff);
+    if (bytes == 0) bytes = 256;
+    cublasLtMatmulPreferenceSetAttribute(wish, which, &bytes, sizeof bytes);
+}
+
+void run_big(gpu *self, const big_product *p)
+{
+    float one = 1, beta = p->add ? 1 : 0;
+    size_t most = WORKSPACE;
+    int found = 0;
+    cublasLtMatmulHeuristicResult_t best;
+    cublasLtMatmulPreference_t wish = NULL;
+    cublasLtMatmulDesc_t d = describe(self, p);
+    cublasLtMatrixLayout_t left =
+        layout(self, p->tb ? p->k : p->n, p->tb ? p->n : p->k, p->ldb, p->count, p->B_stride);
+    cublasLtMatrixLayout_t right =
+        layout(self, p->ta ? p->m : p->k, p->ta ? p->k : p->m, p->lda, p->count, p->A_stride);
+    cublasLtMatrixLayout_t to = layout(self, p->n, p->m, p->ldc, p->count, p->C_stride);
+    lt_ok(self, cublasLtMatmulPreferenceCreate(&wish), "choosing a product");
+    cublasLtMatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most,
+                                         sizeof most);
+    promise(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p->B);
+    promise(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p->A);
+    promise(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p->C);
+    promise(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p->C);
+    if (lt_ok(self,
+              cublasLtMatmulAlgoGetHeuristic(self->lt, d, left, right, to, to, wish, 1, &best,
+                                             &found),
+              "choosing a product") &&
+        lt_ok(self, found > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED,
+              "choosing a product"))
+        lt_ok(self,
+              cublasLtMatmul(self->lt, d, &one, p->B, left, p->A, right, &beta, p->C, to, p->C, to,
+                             &best.algo, self->now->workspace, WORKSPACE, self->now->stream),
+              "a product");
+    cublasLtMatmulPreferenceDestroy(wish);
+    cublasLtMatrixLayoutDestroy(to);
+    cublasLtMatrixLayoutDestroy(right);
+    cublasLtMatrixLayoutDestroy(left);
+    cublasLtMatmulDescDestroy(d);
+}

@@ -1,0 +1,204 @@
+/* cuda.cuh - what the files of the CUDA backend share.
+ *
+ * Bodies queue kernels on the current lane. A lane is a stream with memory of its own: pieces of a
+ * plan that do not depend on each other are queued on different lanes and captured into one graph.
+ * No kernel adds floats atomically: every sum has a fixed order, so the same run gives the same
+ * bytes. */
+#ifndef NN_CUDA_CUDA_CUH
+#define NN_CUDA_CUDA_CUH
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include "nn/cuda_abi.h"
+#include "nn/math.h"
+#include "nn/op.h"
+
+enum { LANES = 8, TICKETS = 1 << 16 };
+static const size_t WORKSPACE = (size_t)32 << 20;
+
+typedef struct lane {
+    cudaStream_t stream;
+    void *workspace;   /* cuBLAS's, or partial sums of ours */
+    unsigned *tickets; /* zero between kernels: see last_block */
+} lane;
+
+/* The first fault: in device memory, where kernels look, and mapped, where the host looks. */
+typedef struct fault_word {
+    unsigned taken;
+    int kind, index, replica;
+    const void *owner;
+    float value;
+} fault_word;
+
+typedef struct gpu {
+    nn_cuda_host host;
+    int device, processors;
+    nn_precision precision;
+    bool early; /* kernels may be started before those they wait for are done */
+    cublasLtHandle_t lt;
+    lane lanes[LANES];
+    lane *now;
+    fault_word *fault, *told;
+    char why[160]; /* the first call that failed */
+    char name[300];
+} gpu;
+
+static inline gpu *gpu_of(const nn_call *c)
+{
+    return (gpu *)c->backend;
+}
+
+/* Keeps the first failure; returns whether this one is none. */
+bool gpu_ok(gpu *self, cudaError_t e, const char *what);
+
+static inline unsigned blocks_of(size_t n, size_t each)
+{
+    return (unsigned)((n + each - 1) / each);
+}
+
+/* ---- run.cu, backend.cu, group.cu ------------------------------------------------------------ */
+
+int gpu_prepare(void *self, nn_program *p);
+void gpu_run(void *self, nn_program *p);
+void gpu_forget(void *self, nn_program *p);
+void gpu_adam(void *self, const nn_adam_step *s);
+void gpu_follow(void *self, real *target, const real *source, size_t n, real tau);
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/* Rows that the step works on one by one, or 0 where it does not: rows.cu. */
+size_t row_count(const nn_step *s);
+enum { MOST_ROW_STEPS = 24 };
+void run_row_steps(gpu *self, const nn_step *steps, int count);
+
+/* A single step of a body, for those that are made of a row step and something else. */
+void run_row_step(const nn_call *c, int op, bool backward);
+
+/* The others, by operator; NULL for those that are only ever row steps. */
+nn_body_fn linear_forward, linear_backward, fold_mask_forward, fold_mask_backward;
+nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
+nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
+nn_body_fn add_backward, mul_backward;
+nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_forward;
+
+/* ---- for kernels ----------------------------------------------------------------------------- */
+
+#ifdef __CUDACC__
+
+/* Queues a kernel on the current lane. It is started while its predecessor still runs, and must
+ * wait for it by await_previous: this hides the better part of a launch, which is most of the time
+ * that a small kernel takes. */
+template <class... P, class... A>
+static inline void launch(gpu *self, const char *what, void (*kernel)(P...), dim3 grid,
+                          unsigned threads, const A &...args)
+{
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute early;
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = grid;
+    config.blockDim = dim3(threads);
+    config.stream = self->now->stream;
+    config.attrs = &early;
+    config.numAttrs = self->early ? 1 : 0;
+    gpu_ok(self, cudaLaunchKernelEx(&config, kernel, P(args)...), what);
+}
+
+/* The first thing that every kernel does: lets the next one start, and waits for the last. */
+__device__ inline void await_previous(void)
+{
+#    if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#    endif
+}
+
+__device__ inline void report_fault(fault_word *fault, fault_word *told, int kind, int index,
+                                    int replica, const void *owner, float value)
+{
+    if (atomicCAS(&fault->taken, 0u, 1u) != 0u) return;
+    told->kind = kind;
+    told->index = index;
+    told->replica = replica;
+    told->owner = owner;
+    told->value = value;
+    __threadfence_system();
+    *(volatile unsigned *)&told->taken = 1u;
+}
+
+/* Whether this block is the last of `count` that share a ticket: it then sees what the others
+ * wrote. Called by all threads. */
+__device__ inline bool last_block(unsigned *ticket, unsigned count)
+{
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(ticket, 1u) == count - 1;
+        if (last) *ticket = 0;
+    }
+    __syncthreads();
+    if (last) __threadfence();
+    return last;
+}
+
+/* The sum of x over a block of 32·n threads, in a fixed order; every thread gets it. */
+__device__ inline double block_sum(double x)
+{
+    __shared__ double part[32];
+    for (int d = 16; d > 0; d /= 2) x += __shfl_xor_sync(~0u, x, d);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = x;
+    __syncthreads();
+    double sum = 0;
+    for (unsigned i = 0; i < blockDim.x / 32; i++) sum += part[i];
+    return sum;
+}
+
+__device__ inline float act_value(int act, float x)
+{
+    switch (act) {
+    case NN_RELU:
+        return x > 0 ? x : 0;
+    case NN_LEAKY_RELU:
+        return x > 0 ? x : 0.2f * x;
+    case NN_ELU:
+        return x > 0 ? x : nn_exp(x) - 1;
+    case NN_TANH:
+        return nn_tanh(x);
+    case NN_SIGMOID:
+        return nn_sigmoid(x);
+    case NN_SOFTPLUS:
+        return nn_softplus(x);
+    case NN_EXP:
+        return nn_exp(x);
+    }
+    return x;
+}
+
+/* d · act'(x), where y = act(x) */
+__device__ inline float act_slope(int act, float y, float d)
+{
+    switch (act) {
+    case NN_RELU:
+        return y > 0 ? d : 0;
+    case NN_LEAKY_RELU:
+        return d * (y > 0 ? 1 : 0.2f);
+    case NN_ELU:
+        return d * (y > 0 ? 1 : y + 1);
+    case NN_TANH:
+        return d * (1 - y * y);
+    case NN_SIGMOID:
+        return d * (y * (1 - y));
+    case NN_SOFTPLUS:
+        return d * (1 - nn_exp(-y));
+    case NN_EXP:
+        return d * y;
+    }
+    return d;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,22 @@
+/* linear.cuh - what the small and the large way of computing a layer share. */
+#ifndef NN_CUDA_LINEAR_CUH
+#define NN_CUDA_LINEAR_CUH
+
+#include "nn/cuda/cuda.cuh"
+
+/* attributes: 0 number of x, 1 activation, 2 has a bias; operands: x…, W, b */
+#define LINEAR_INPUTS(c) ((c)->attr.i[0])
+#define LINEAR_ACT(c)    ((c)->attr.i[1])
+#define LINEAR_BIAS(c)   ((c)->attr.i[2])
+
+enum { BIG_ROWS = 2048 }; /* from here on a library's kernels are worth their launch */
+
+static inline bool linear_is_big(const nn_call *c)
+{
+    return nn_rows(c->out.shape) >= BIG_ROWS;
+}
+
+void linear_big_forward(const nn_call *c);
+void linear_big_backward(const nn_call *c);
+
+#endif

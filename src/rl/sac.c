@@ -1,0 +1,249 @@
+/* sac.c - records the networks once; an update is two plans.
+ *
+ * Equations, with H̄ the target entropy and y held constant:
+ *     y    = r + γ (1 - terminated) (min_j Q̄_j(s', a') - temp · log π(a'|s')),   a' ~ π(s')
+ *     J_Q  = ½ Σ_j E (Q_j(s, a) - y)²
+ *     J_π  = E temp · log π(ã|s) - min_j Q_j(s, ã),                               ã ~ π(s)
+ *     J_temp = -E log temp · (log π(ã|s) + H̄)
+ * A batch is gathered in the caller's memory and written to the backend at the update. */
+#include "rl/sac.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic", SAC_OPTIONS)
+
+struct sac {
+    sac_options o;
+    int inputs, actions, rows, replicas;
+    nn_graph *g;
+    nn_group *actor, *critic, *target, *temp;
+    nn_var input, action, reward, terminated, next; /* a batch */
+    nn_var here, sample, mean;                      /* acting */
+    nn_var critic_loss, actor_loss, temp_loss, temp_value, logp;
+    nn_plan *critic_plan, *actor_plan, *act_plan;
+    arena *memory;
+    sac_batch staged; /* of replica 0; the others follow */
+    float *shown;     /* (4, replicas): critic loss, actor loss, temperature, log-probability */
+    bool stale;       /* ... not yet read since the last update */
+};
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+typedef struct policy {
+    nn_var action, mean, logp;
+} policy;
+
+static policy record_policy(sac *s, nn_var input)
+{
+    int m = s->actions;
+    nn_var out = nn_mlp(s->actor, "pi", NN_IN(input), 1, s->o.hidden, s->o.width, NN_RELU, 2 * m);
+    nn_var mean = nn_slice(out, 0, m), log_std = nn_clip(nn_slice(out, m, m), -20, 2);
+    nn_var u = nn_gauss_sample(mean, log_std);
+    return (policy){nn_activate(u, NN_TANH), nn_activate(mean, NN_TANH),
+                    nn_squash_logp(u, mean, log_std)};
+}
+
+static nn_var record_q(const sac *s, nn_group *critic, nn_var input, nn_var action)
+{
+    return nn_mlp(critic, "q", NN_IN(input, action), 2, s->o.hidden, s->o.width, NN_RELU, 1);
+}
+
+static void record_critic(sac *s, nn_var temp)
+{
+    policy next = record_policy(s, s->next);
+    nn_var q = nn_min(record_q(s, s->target, s->next, next.action));
+    nn_var discount = nn_scalar(s->g, "discount", s->o.discount);
+    nn_var y = nn_td_target(s->reward, s->terminated, q, next.logp, temp, discount);
+    nn_var now = record_q(s, s->critic, s->input, s->action);
+    s->critic_loss = nn_affine(nn_mse(now, y, NN_NONE), 0.5, 0);
+}
+
+static void record_actor(sac *s, nn_var temp, nn_var log_temp)
+{
+    double target = s->o.target_entropy * s->actions;
+    policy now = record_policy(s, s->input);
+    nn_var q = nn_min(record_q(s, s->critic, s->input, now.action));
+    s->actor_loss = nn_mean(nn_add(nn_mul(now.logp, temp), nn_affine(q, -1, 0)), NN_NONE);
+    s->logp = nn_mean(now.logp, NN_NONE);
+    nn_var surplus = nn_affine(nn_detach(now.logp), -1, -target);
+    s->temp_loss = nn_mean(nn_mul(surplus, log_temp), NN_NONE);
+}
+
+static int record(sac *s)
+{
+    nn_graph *g = s->g;
+    int rc = 0, B = s->o.batch;
+    s->actor = nn_group_new(g, "actor");
+    s->critic = nn_group_new(g, "critic");
+    s->target = nn_group_new(g, "target");
+    s->temp = nn_group_new(g, "temp");
+    s->input = nn_input(g, "input", 1, B, s->inputs);
+    s->action = nn_input(g, "action", 1, B, s->actions);
+    s->reward = nn_input(g, "reward", 1, B, 1);
+    s->terminated = nn_input(g, "terminated", 1, B, 1);
+    s->next = nn_input(g, "next", 1, B, s->inputs);
+    nn_var log_temp = nn_param(s->temp, "log", 1, 1, 1, NN_INIT_CONSTANT, log(s->o.temp));
+    s->temp_value = nn_detach(nn_activate(log_temp, NN_EXP));
+    record_critic(s, s->temp_value);
+    record_actor(s, s->temp_value, log_temp);
+    s->here = nn_input(g, "here", 1, s->rows, s->inputs);
+    policy here = record_policy(s, s->here);
+    s->sample = here.action;
+    s->mean = here.mean;
+
+    nn_var actor[] = {s->actor_loss, s->temp_loss, s->temp_value, s->logp};
+    nn_var act[] = {s->sample, s->mean};
+    nn_group *groups[] = {s->actor, s->temp};
+    TRY(nn_plan_new(&s->critic_plan, g, &s->critic_loss, 1, 1, &s->critic, 1));
+    TRY(nn_plan_new(&s->actor_plan, g, actor, 4, 2, groups, 2));
+    TRY(nn_plan_new(&s->act_plan, g, act, 2, 0, NULL, 0));
+    TRY(nn_graph_commit(g));
+    nn_group_follow(s->target, s->critic, 1);
+out:
+    return rc;
+}
+
+/* ---- making and freeing ------------------------------------------------------------------------
+ */
+
+static int stage(sac *s)
+{
+    size_t n = (size_t)s->replicas * (size_t)s->o.batch * sizeof(float);
+    int rc = 0;
+    TRY(arena_new(&s->memory));
+    TRY(arena_declare(s->memory, &s->staged.input, n * (size_t)s->inputs));
+    TRY(arena_declare(s->memory, &s->staged.action, n * (size_t)s->actions));
+    TRY(arena_declare(s->memory, &s->staged.reward, n));
+    TRY(arena_declare(s->memory, &s->staged.terminated, n));
+    TRY(arena_declare(s->memory, &s->staged.next, n * (size_t)s->inputs));
+    TRY(arena_declare(s->memory, &s->shown, 4 * (size_t)s->replicas * sizeof(float)));
+    TRY(arena_commit(s->memory));
+out:
+    return rc;
+}
+
+int sac_new(sac **out, nn_backend *b, const sac_options *o, int inputs, int actions, int rows,
+            int replicas, const uint64_t *seeds)
+{
+    int rc = 0;
+    sac *s = mem_alloc(sizeof *s);
+    if (!s) return FANS_ENOMEM;
+    s->o = *o;
+    s->inputs = inputs;
+    s->actions = actions;
+    s->rows = rows;
+    s->replicas = replicas;
+    TRY(nn_graph_new(&s->g, b, replicas, seeds));
+    TRY(record(s));
+    TRY(stage(s));
+    *out = s;
+    return 0;
+out:
+    sac_free(s);
+    return rc;
+}
+
+void sac_free(sac *s)
+{
+    if (!s) return;
+    nn_graph_free(s->g);
+    arena_free(s->memory);
+    mem_free(s);
+}
+
+/* ---- acting and learning -----------------------------------------------------------------------
+ */
+
+int sac_act(sac *s, const float *inputs, bool explore, float *actions)
+{
+    nn_write_all(s->here, inputs);
+    int rc = nn_plan_run(s->act_plan);
+    if (rc < 0) return rc;
+    nn_read_all(explore ? s->sample : s->mean, actions);
+    for (int i = 0; i < s->replicas * s->rows * s->actions; i++)
+        if (!isfinite(actions[i]))
+            return fans_fail(FANS_ENUMERIC, "the policy's action is %g", (double)actions[i]);
+    return 0;
+}
+
+sac_batch sac_batch_of(sac *s, int replica)
+{
+    size_t n = (size_t)replica * (size_t)s->o.batch;
+    return (sac_batch){s->staged.input + n * (size_t)s->inputs,
+                       s->staged.action + n * (size_t)s->actions, s->staged.reward + n,
+                       s->staged.terminated + n, s->staged.next + n * (size_t)s->inputs};
+}
+
+int sac_update(sac *s)
+{
+    int rc = 0;
+    nn_adam adam = NN_ADAM_DEFAULT;
+    adam.lr = s->o.lr;
+    adam.clip = s->o.clip;
+    nn_write_all(s->input, s->staged.input);
+    nn_write_all(s->action, s->staged.action);
+    nn_write_all(s->reward, s->staged.reward);
+    nn_write_all(s->terminated, s->staged.terminated);
+    nn_write_all(s->next, s->staged.next);
+    TRY(nn_plan_run(s->critic_plan));
+    TRY(nn_group_adam(s->critic, &adam));
+    TRY(nn_plan_run(s->actor_plan));
+    TRY(nn_group_adam(s->actor, &adam));
+    if (s->o.auto_temp) TRY(nn_group_adam(s->temp, &adam));
+    nn_group_follow(s->target, s->critic, s->o.tau);
+    s->stale = true;
+out:
+    return rc;
+}
+
+/* One transfer for all replicas, and only when somebody asks. */
+static void read_shown(sac *s)
+{
+    nn_var from[] = {s->critic_loss, s->actor_loss, s->temp_value, s->logp};
+    for (int i = 0; s->stale && i < 4; i++) nn_read_all(from[i], s->shown + i * s->replicas);
+    s->stale = false;
+}
+
+sac_losses sac_losses_of(sac *s, int replica)
+{
+    read_shown(s);
+    const float *x = s->shown + replica;
+    int R = s->replicas;
+    return (sac_losses){(double)x[0], (double)x[R], (double)x[2 * R], -(double)x[3 * R]};
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+/* On a backend that works beside the host: wait for it, see that all is well, fetch its counters.
+ */
+static int settle(void *arg)
+{
+    int n;
+    sac *s = arg;
+    int rc = nn_graph_check(s->g);
+    nn_graph_counters(s->g, &n);
+    read_shown(s);
+    return rc;
+}
+
+void sac_state(sac *s, int replica, state_list *list)
+{
+    int n;
+    nn_group *groups[] = {s->actor, s->critic, s->target, s->temp};
+    state_on_save(list, settle, s);
+    for (int i = 0; i < 4; i++) state_add_group(list, nn_group_name(groups[i]), groups[i], replica);
+    uint64_t *counters = nn_graph_counters(s->g, &n);
+    state_add(list, "sac/counters", STATE_U64, 1, (int64_t[]){n}, counters);
+    state_add_number(list, "sac/actor_steps", STATE_U64, nn_group_steps(s->actor));
+    state_add_number(list, "sac/critic_steps", STATE_U64, nn_group_steps(s->critic));
+    state_add_number(list, "sac/temp_steps", STATE_U64, nn_group_steps(s->temp));
+    /* shown in curves before the next update recomputes them */
+    static const char *const names[] = {"sac/critic_loss", "sac/actor_loss", "sac/temp",
+                                        "sac/logp"};
+    for (int i = 0; i < 4; i++)
+        state_add_number(list, names[i], STATE_F32, s->shown + i * s->replicas + replica);
+}

@@ -1,0 +1,57 @@
+/* sac.h - soft actor-critic (Haarnoja et al. 2018): twin critics as one bank, a squashed Gaussian
+ * policy, an automatic temperature; for R replicas at once.
+ *
+ * It knows nothing of worlds or replay: whoever uses it fills a batch and calls sac_update. The
+ * input of the networks is a vector of `inputs` numbers, of which an agent may make what it likes:
+ * the observation, observation and true factors, observation and belief. */
+#ifndef RL_SAC_H
+#define RL_SAC_H
+
+#include "base/config.h"
+#include "rl/state.h"
+
+#define SAC_OPTIONS(X)                                                                        \
+    X(INT, hidden, 2, 1, 8, "hidden layers of the policy and the critics")                    \
+    X(INT, width, 256, 1, 8192, "units of a hidden layer")                                    \
+    X(REAL, lr, 3e-4, 1e-8, 1, "learning rate of policy, critics and temperature")            \
+    X(INT, batch, 256, 1, 65536, "transitions per update")                                    \
+    X(REAL, discount, 0.99, 0, 1, "of future rewards")                                        \
+    X(REAL, tau, 0.005, 1e-6, 1, "how fast the target critics follow")                        \
+    X(REAL, temp, 1, 1e-6, 1000, "temperature to start with")                                 \
+    X(FLAG, auto_temp, true, "learn the temperature, so that the entropy reaches its target") \
+    X(REAL, target_entropy, -1, -100, 100, "entropy to aim at, per dimension of the action")  \
+    X(REAL, clip, 0, 0, 1e6, "largest norm of a gradient; 0 = any")                           \
+    X(INT, random_steps, 1000, 0, 1000000000, "steps with random actions to begin with")      \
+    X(INT, update_every, 1, 1, 1000000, "steps between rounds of updates")                    \
+    X(INT, updates, 1, 0, 1000000, "updates in a round")
+OPTIONS_STRUCT(sac_options, SAC_OPTIONS)
+const option_group *sac_option_group(void);
+
+typedef struct sac sac;
+
+/* `rows` is how many actions are asked for at a time, per replica. */
+int sac_new(sac **out, nn_backend *b, const sac_options *o, int inputs, int actions, int rows,
+            int replicas, const uint64_t *seeds);
+void sac_free(sac *s);
+
+/* Actions (replicas · rows, actions) for inputs (replicas · rows, inputs): samples, or the means.
+ */
+int sac_act(sac *s, const float *inputs, bool explore, float *actions);
+
+/* Where the next batch of a replica goes: (batch, …) each. */
+typedef struct sac_batch {
+    float *input, *action, *reward, *terminated, *next;
+} sac_batch;
+sac_batch sac_batch_of(sac *s, int replica);
+
+/* One update of critics, policy, temperature and targets on the batches of all replicas. */
+int sac_update(sac *s);
+
+typedef struct sac_losses {
+    double critic, actor, temp, entropy;
+} sac_losses;
+sac_losses sac_losses_of(sac *s, int replica); /* of the last update */
+
+void sac_state(sac *s, int replica, state_list *list);
+
+#endif

@@ -1,0 +1,141 @@
+/* slow_resume.c - two hundred interruptions, over all algorithms and tasks: clean stops, Ctrl-C and
+ * kill -9 of the tool itself, at random moments. What is left at the end is, byte for byte, what an
+ * undisturbed run leaves. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "train_rig.h"
+
+static const char *const CONFIGS[] = {"pendulum_gravity",   "half_cheetah_aep_rd",
+                                      "half_cheetah_wep_d", "minitaur_cont_d",
+                                      "sawyer_reach_aep_r", "fnmdp_random"};
+static const char *const ALGOS[] = {"sac", "oracle", "null", "random"};
+enum { CONFIG_COUNT = 6, ALGO_COUNT = 4, INTERRUPTIONS = 9 }; /* 6 · 4 · 9 = 216 */
+
+static pid_t start(const char *name, const char *algo, const char *folder)
+{
+    pid_t child = fork();
+    if (child != 0) return child;
+    char path[256], episodes[64];
+    snprintf(path, sizeof path, SOURCE_DIR "/configs/%s.ini", name);
+    snprintf(episodes, sizeof episodes, "train.episodes=%d", strstr(name, "cheetah") ? 24 : 8);
+    if (!freopen("/dev/null", "w", stdout)) _exit(126);
+    bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
+    if (learns)
+        execl(TOOL, "fans", "train", path, "--algo", algo, "--out", folder, "--seeds", "2",
+              "--quiet", "--set", episodes, "--set", "train.checkpoint_every=70", "--set",
+              "sac.width=16", "--set", "sac.batch=16", "--set", "sac.random_steps=50", NULL);
+    else
+        execl(TOOL, "fans", "train", path, "--algo", algo, "--out", folder, "--seeds", "2",
+              "--quiet", "--set", episodes, "--set", "train.checkpoint_every=70", NULL);
+    _exit(127);
+}
+
+/* Returns true when the run had come to its end by itself. */
+static bool disturb(const char *name, const char *algo, const char *folder, int how, int wait_us)
+{
+    int status;
+    pid_t child = start(name, algo, folder);
+    usleep((useconds_t)wait_us);
+    kill(child, how);
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status)) return false;
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return true;
+}
+
+static void finish(const char *name, const char *algo, const char *folder)
+{
+    int status;
+    waitpid(start(name, algo, folder), &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A checkpoint in memory: header and numbers. */
+typedef struct file {
+    char *bytes;
+    json_t *header;
+    const char *numbers;
+} file;
+
+static file open_checkpoint(const char *folder)
+{
+    file f;
+    size_t n;
+    uint64_t length;
+    f.bytes = rig_read(folder, "checkpoint.safetensors", &n);
+    memcpy(&length, f.bytes, 8);
+    f.header = json_loadb(f.bytes + 8, length, 0, NULL);
+    f.numbers = f.bytes + 8 + length;
+    assert_non_null(f.header);
+    return f;
+}
+
+static const char *array(const file *f, const char *name, size_t *n)
+{
+    json_t *at = json_object_get(json_object_get(f->header, name), "data_offsets");
+    size_t from = (size_t)json_integer_value(json_array_get(at, 0));
+    *n = (size_t)json_integer_value(json_array_get(at, 1)) - from;
+    return f->numbers + from;
+}
+
+/* Every array but those that depend on the clock. */
+static void same_checkpoints(const char *a, const char *b)
+{
+    file x = open_checkpoint(a), y = open_checkpoint(b);
+    const char *name;
+    json_t *value;
+    assert_int_equal(json_object_size(x.header), json_object_size(y.header));
+    json_object_foreach(x.header, name, value)
+    {
+        size_t n, m;
+        if (!strcmp(name, "__metadata__") || !strcmp(name, "run/wall") ||
+            !strcmp(name, "run/events_bytes"))
+            continue;
+        const char *p = array(&x, name, &n), *q = array(&y, name, &m);
+        if (n != m || memcmp(p, q, n)) fail_msg("'%s' differs between %s and %s", name, a, b);
+    }
+    json_decref(x.header);
+    json_decref(y.header);
+    mem_free(x.bytes);
+    mem_free(y.bytes);
+}
+
+static void interrupted_runs_equal_undisturbed_ones(void **unused)
+{
+    (void)unused;
+    static const int how[] = {SIGINT, SIGKILL, SIGTERM};
+    int count = 0, early = 0;
+    for (int c = 0; c < CONFIG_COUNT; c++) {
+        for (int a = 0; a < ALGO_COUNT; a++) {
+            char whole[64], parts[64], x[96], y[96];
+            rng r = rng_stream(1, CONFIGS[c], (uint32_t)a);
+            rig_folder(whole, sizeof whole);
+            rig_folder(parts, sizeof parts);
+            double begin = os_now();
+            finish(CONFIGS[c], ALGOS[a], whole);
+            int life = (int)((os_now() - begin) * 1e6);
+            for (int k = 0; k < INTERRUPTIONS; k++, count++)
+                early += disturb(CONFIGS[c], ALGOS[a], parts, how[k % 3],
+                                 2000 + (int)rng_below(&r, (uint32_t)life / 3 + 1));
+            finish(CONFIGS[c], ALGOS[a], parts);
+            for (int s = 0; s < 2; s++) {
+                snprintf(x, sizeof x, "%s/seed-%d", whole, s);
+                snprintf(y, sizeof y, "%s/seed-%d", parts, s);
+                rig_same_file(x, y, "metrics.csv");
+                same_checkpoints(x, y);
+            }
+            rig_remove(whole);
+            rig_remove(parts);
+        }
+    }
+    print_message("%d interruptions, %d of them clean stops or behind the end\n", count, early);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(interrupted_runs_equal_undisturbed_ones)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,339 @@
+/* test_train.c - trainings that can be trusted: the same seed gives the same bytes, whatever the
+ * threads, the other seeds beside it, or the interruptions. Every algorithm is held to it. */
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "train_rig.h"
+
+static const char *const TASKS[] = {
+    "[train]\nepisodes = 6\ncheckpoint_every = 37\n[env]\nname = pendulum\nhorizon = 25\n"
+    "[change.gravity]\nclock = episode\nfunction = sine\noffset = 10\namplitude = 5\nfrequency = "
+    "0.5\n",
+    "[train]\nepisodes = 5\ncheckpoint_every = 41\nworlds = 2\n[env]\nname = half_cheetah\nhorizon "
+    "= 20\n"
+    "[change.speed]\nclock = block\nlength = 7\nfunction = walk\noffset = 1\nlow = 0\nhigh = "
+    "3\nstep = 0.5\n"
+    "[change.joint]\nclock = episode\nfunction = choice\nvalues = 1, 2, 3, 4, 5, 6\n",
+    "[train]\nepisodes = 5\ncheckpoint_every = 29\n[env]\nname = minitaur\nhorizon = 15\n"
+    "[change.mass]\nclock = step\nfunction = sine\noffset = 1\namplitude = 0.5\nfrequency = 0.1\n",
+    "[train]\nepisodes = 4\ncheckpoint_every = 50\n[env]\nname = sawyer_reach\nhorizon = 30\n"
+    "[change.target_x]\nclock = random\nrate = 0.1\nfunction = uniform\nlow = -0.1\nhigh = 0.1\n",
+    "[train]\nepisodes = 6\ncheckpoint_every = 33\n[env]\nname = fnmdp\nhorizon = 20\n",
+};
+enum { TASK_COUNT = sizeof TASKS / sizeof *TASKS };
+
+static void run_through(const char *ini, const char *algo, const char *folder, int seed, int seeds,
+                        int threads, rig *t)
+{
+    if (rig_open(t, ini, algo, folder, seed, seeds, threads) < 0) fail_msg("%s", fans_error());
+    if (training_run(t->training, NULL, NULL) < 0) fail_msg("%s", fans_error());
+}
+
+static void same_seed_same_bytes_for_any_threads(void **state)
+{
+    (void)state;
+    for (int a = 0; a < algo_count(); a++) {
+        char one[64], two[64];
+        rig x, y;
+        const char *algo = algo_at(a)->name;
+        run_through(TASKS[0], algo, rig_folder(one, sizeof one), 3, 1, 1, &x);
+        run_through(TASKS[0], algo, rig_folder(two, sizeof two), 3, 1, 2, &y);
+        rig_same_state(x.training, 0, y.training, 0);
+        rig_same_file(one, two, "metrics.csv");
+        rig_close(&x);
+        rig_close(&y);
+        rig_remove(one);
+        rig_remove(two);
+    }
+}
+
+static void seeds_side_by_side_equal_runs_of_their_own(void **state)
+{
+    (void)state;
+    for (int a = 0; a < algo_count(); a++) {
+        char together[64], alone[64], sub[96];
+        rig x, y;
+        const char *algo = algo_at(a)->name;
+        run_through(TASKS[1], algo, rig_folder(together, sizeof together), 5, 3, 2, &x);
+        for (int r = 0; r < 3; r++) {
+            run_through(TASKS[1], algo, rig_folder(alone, sizeof alone), 5 + r, 1, 2, &y);
+            rig_same_state(x.training, r, y.training, 0);
+            snprintf(sub, sizeof sub, "%s/seed-%d", together, 5 + r);
+            rig_same_file(sub, alone, "metrics.csv");
+            rig_same_file(sub, alone, "config.ini");
+            rig_close(&y);
+            rig_remove(alone);
+        }
+        rig_close(&x);
+        rig_remove(together);
+    }
+}
+
+/* Stops cleanly at several steps, going on each time. */
+static void stopped_and_resumed_equals_uninterrupted(void **state)
+{
+    (void)state;
+    for (int k = 0; k < TASK_COUNT; k++) {
+        for (int a = 0; a < algo_count(); a++) {
+            char whole[64], parts[64];
+            rig x, y;
+            const char *algo = algo_at(a)->name;
+            run_through(TASKS[k], algo, rig_folder(whole, sizeof whole), 1, 1, 2, &x);
+            rig_folder(parts, sizeof parts);
+            rng r = rng_stream(9, algo, (uint32_t)k);
+            int64_t total = training_progress(x.training).total;
+            for (int64_t at = 0;;) {
+                at += 1 + rng_below(&r, (uint32_t)total / 3);
+                rig_stop stop = {at};
+                if (rig_open(&y, TASKS[k], algo, parts, 1, 1, 2) < 0) fail_msg("%s", fans_error());
+                int rc = training_run(y.training, rig_stops, &stop);
+                if (rc == 0) break;
+                assert_int_equal(rc, FANS_ESTOP);
+                rig_close(&y);
+            }
+            rig_same_state(x.training, 0, y.training, 0);
+            rig_same_file(whole, parts, "metrics.csv");
+            rig_close(&x);
+            rig_close(&y);
+            rig_remove(whole);
+            rig_remove(parts);
+        }
+    }
+}
+
+/* kill -9 at random moments; whatever was being written, the next start goes on. */
+static void killed_and_resumed_equals_uninterrupted(void **state)
+{
+    (void)state;
+    const char *tasks[] = {TASKS[0], TASKS[1]};
+    for (int k = 0; k < 2; k++) {
+        char whole[64], parts[64];
+        rig x, y;
+        rng r = rng_stream(4, "kill", (uint32_t)k);
+        run_through(tasks[k], "sac", rig_folder(whole, sizeof whole), 1, 2, 1, &x);
+        rig_folder(parts, sizeof parts);
+        for (int kill_count = 0; kill_count < 8; kill_count++) {
+            pid_t child = fork();
+            if (child == 0) {
+                rig z;
+                if (rig_open(&z, tasks[k], "sac", parts, 1, 2, 1) < 0) _exit(1);
+                _exit(training_run(z.training, NULL, NULL) < 0 ? 1 : 0);
+            }
+            int status;
+            usleep(1000 + rng_below(&r, 40000));
+            kill(child, SIGKILL);
+            waitpid(child, &status, 0);
+            if (WIFEXITED(status)) assert_int_equal(WEXITSTATUS(status), 0);
+        }
+        run_through(tasks[k], "sac", parts, 1, 2, 1, &y);
+        for (int s = 0; s < 2; s++) {
+            char a[96], b[96];
+            snprintf(a, sizeof a, "%s/seed-%d", whole, 1 + s);
+            snprintf(b, sizeof b, "%s/seed-%d", parts, 1 + s);
+            rig_same_state(x.training, s, y.training, s);
+            rig_same_file(a, b, "metrics.csv");
+        }
+        rig_close(&x);
+        rig_close(&y);
+        rig_remove(whole);
+        rig_remove(parts);
+    }
+}
+
+static void no_allocation_after_the_first_update(void **state)
+{
+    (void)state;
+    for (int a = 0; a < algo_count(); a++) {
+        char folder[64];
+        rig t;
+        rig_stop stop = {60};
+        if (rig_open(&t, TASKS[0], algo_at(a)->name, rig_folder(folder, sizeof folder), 1, 1, 2) <
+            0)
+            fail_msg("%s", fans_error());
+        assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
+        uint64_t made = mem_count();
+        stop.at = 140; /* over checkpoints and ends of episodes */
+        assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
+        assert_int_equal(mem_count(), made);
+        rig_close(&t);
+        rig_remove(folder);
+    }
+}
+
+static void not_a_number_in_a_weight_is_named(void **state)
+{
+    (void)state;
+    char folder[64];
+    rig t;
+    rig_stop stop = {60};
+    if (rig_open(&t, TASKS[0], "sac", rig_folder(folder, sizeof folder), 1, 1, 2) < 0)
+        fail_msg("%s", fans_error());
+    assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
+    size_t n, m;
+    void *before = rig_read(folder, "checkpoint.safetensors", &n);
+    const state_list *s = training_state(t.training, 0);
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->items[i].name, "critic/q.1.W")) ((float *)s->items[i].data)[5] = NAN;
+    assert_int_equal(training_run(t.training, NULL, NULL), FANS_ENUMERIC);
+    assert_non_null(strstr(fans_error(), "loss"));
+    assert_int_equal(training_progress(t.training).steps, 60); /* in that very update */
+    void *after = rig_read(folder, "checkpoint.safetensors", &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(before, after, n); /* the last good one stays */
+    mem_free(before);
+    mem_free(after);
+    rig_close(&t);
+    rig_remove(folder);
+}
+
+/* ---- damaged, foreign and unwritable folders ----------------------------------------------------
+ */
+
+static void write_file(const char *folder, const char *name, const void *bytes, size_t n)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(os_write_file(path, bytes, n), 0);
+}
+
+static void expect_refusal(const char *folder, const char *algo, const char *why)
+{
+    rig t;
+    int rc = rig_open(&t, TASKS[0], algo, folder, 1, 1, 1);
+    if (rc == 0) fail_msg("accepted where '%s' was expected", why);
+    if (!strstr(fans_error(), why)) fail_msg("'%s' does not say '%s'", fans_error(), why);
+}
+
+static void damaged_checkpoints_are_refused_and_kept(void **state)
+{
+    (void)state;
+    char folder[64];
+    rig t;
+    rig_stop stop = {60};
+    size_t n;
+    if (rig_open(&t, TASKS[0], "sac", rig_folder(folder, sizeof folder), 1, 1, 1) < 0)
+        fail_msg("%s", fans_error());
+    assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
+    rig_close(&t);
+    unsigned char *good = rig_read(folder, "checkpoint.safetensors", &n);
+
+    /* cut short, at every kind of place */
+    size_t cuts[] = {0, 5, 100, n / 2, n - 1};
+    for (int i = 0; i < 5; i++) {
+        write_file(folder, "checkpoint.safetensors", good, cuts[i]);
+        expect_refusal(folder, "sac", "checkpoint");
+    }
+    /* one bit turned, anywhere */
+    rng r = rng_stream(2, "flip", 0);
+    for (int i = 0; i < 40; i++) {
+        size_t at = rng_below(&r, (uint32_t)n);
+        unsigned char bit = (unsigned char)(1u << rng_below(&r, 8));
+        good[at] ^= bit;
+        write_file(folder, "checkpoint.safetensors", good, n);
+        expect_refusal(folder, "sac", "checkpoint");
+        good[at] ^= bit;
+    }
+    /* something else altogether, and the checkpoint of another algorithm */
+    write_file(folder, "checkpoint.safetensors", "hello", 5);
+    expect_refusal(folder, "sac", "not a sound checkpoint");
+    write_file(folder, "checkpoint.safetensors", good, n);
+    char ini[96];
+    snprintf(ini, sizeof ini, "%s/config.ini", folder);
+    unlink(ini);
+    expect_refusal(folder, "oracle", "belongs to 'sac on pendulum', not to 'oracle on pendulum'");
+    /* the good one still works */
+    unlink(ini);
+    if (rig_open(&t, TASKS[0], "sac", folder, 1, 1, 1) < 0) fail_msg("%s", fans_error());
+    assert_int_equal(training_progress(t.training).steps, 60);
+    assert_int_equal(training_run(t.training, NULL, NULL), 0);
+    rig_close(&t);
+    mem_free(good);
+    rig_remove(folder);
+}
+
+static void another_run_in_the_folder_is_refused(void **state)
+{
+    (void)state;
+    char folder[64];
+    rig t;
+    if (rig_open(&t, TASKS[0], "sac", rig_folder(folder, sizeof folder), 1, 1, 1) < 0)
+        fail_msg("%s", fans_error());
+    rig_close(&t);
+    assert_true(rig_open(&t, TASKS[0], "sac", folder, 2, 1, 1) < 0);
+    assert_non_null(strstr(fans_error(), "is another run: it has 'seed = 1', this one 'seed = 2'"));
+    assert_true(rig_open(&t, TASKS[2], "sac", folder, 1, 1, 1) < 0);
+    rig_remove(folder);
+}
+
+static void a_file_size_limit_stops_with_the_last_checkpoint_kept(void **state)
+{
+    (void)state;
+    char folder[64];
+    rig t;
+    rig_stop stop = {60};
+    if (rig_open(&t, TASKS[0], "sac", rig_folder(folder, sizeof folder), 1, 1, 1) < 0)
+        fail_msg("%s", fans_error());
+    assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
+    rig_close(&t);
+    size_t n, m;
+    void *before = rig_read(folder, "checkpoint.safetensors", &n);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) { /* a full disk, as far as this process can tell */
+        signal(SIGXFSZ, SIG_IGN);
+        if (rig_open(&t, TASKS[0], "sac", folder, 1, 1, 1) < 0) _exit(1);
+        char command[64];
+        snprintf(command, sizeof command, "prlimit --fsize=8000 --pid %d", (int)getpid());
+        if (system(command) != 0) _exit(2);
+        int rc = training_run(t.training, NULL, NULL);
+        _exit(rc == FANS_EIO && strstr(fans_error(), "cannot write") ? 0 : 3);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2) {
+        print_message("skipped: no prlimit\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+    void *after = rig_read(folder, "checkpoint.safetensors", &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(before, after, n);
+    mem_free(before);
+    mem_free(after);
+    rig_remove(folder);
+}
+
+static void evaluation_leaves_no_trace(void **state)
+{
+    (void)state;
+    char folder[64];
+    rig t;
+    double first[4], second[4];
+    run_through(TASKS[0], "sac", rig_folder(folder, sizeof folder), 1, 1, 2, &t);
+    assert_int_equal(training_eval(t.training, 4, 77, first, NULL, NULL), 0);
+    assert_int_equal(training_eval(t.training, 4, 77, second, NULL, NULL), 0);
+    assert_memory_equal(first, second, sizeof first);
+    rig_close(&t);
+    rig_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_seed_same_bytes_for_any_threads),
+        cmocka_unit_test(seeds_side_by_side_equal_runs_of_their_own),
+        cmocka_unit_test(stopped_and_resumed_equals_uninterrupted),
+        cmocka_unit_test(killed_and_resumed_equals_uninterrupted),
+        cmocka_unit_test(no_allocation_after_the_first_update),
+        cmocka_unit_test(not_a_number_in_a_weight_is_named),
+        cmocka_unit_test(damaged_checkpoints_are_refused_and_kept),
+        cmocka_unit_test(another_run_in_the_folder_is_refused),
+        cmocka_unit_test(a_file_size_limit_stops_with_the_last_checkpoint_kept),
+        cmocka_unit_test(evaluation_leaves_no_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+/* train_rig.h - a small training from INI text, and how two of them are compared. */
+#ifndef TESTS_TRAIN_RIG_H
+#define TESTS_TRAIN_RIG_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "algo/registry.h"
+#include "base/os.h"
+#include "base/rng.h"
+#include "rl/train.h"
+#include "testing.h"
+
+/* Networks that learn nothing much, but quickly. */
+#define RIG_SMALL \
+    "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 150\nnormalize = true\n"
+
+typedef struct rig {
+    config *config;
+    task *task;
+    pool *pool;
+    nn_backend *cpu;
+    training *training;
+} rig;
+
+static inline void rig_close(rig *t)
+{
+    training_free(t->training);
+    nn_backend_free(t->cpu);
+    pool_free(t->pool);
+    task_free(t->task);
+    config_free(t->config);
+    *t = (rig){0};
+}
+
+static inline int rig_open(rig *t, const char *ini, const char *algo, const char *out, int seed,
+                           int seeds, int threads)
+{
+    train_setup s = {.seeds = seeds, .out = out, .command = "test", .system_json = "{}"};
+    bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
+    int rc = 0;
+    *t = (rig){0};
+    TRY(config_new(&t->config));
+    TRY(config_add_text(t->config, "test.ini", ini));
+    if (learns) TRY(config_add_text(t->config, "small.ini", RIG_SMALL));
+    TRY(config_take(t->config, train_option_group(), "train", &s.options));
+    s.options.seed = seed;
+    TRY(task_load(&t->task, t->config));
+    TRY(algo_find(&s.algo, algo));
+    TRY(pool_new(&t->pool, threads));
+    TRY(nn_cpu_new(&t->cpu, t->pool));
+    s.task = t->task;
+    s.config = t->config;
+    s.pool = t->pool;
+    s.backend = t->cpu;
+    TRY(training_new(&t->training, &s));
+out:
+    if (rc < 0) rig_close(t);
+    return rc;
+}
+
+/* Stops a training at a given step. */
+typedef struct rig_stop {
+    int64_t at;
+} rig_stop;
+
+static inline bool rig_stops(void *user, const training *t)
+{
+    return training_progress(t).steps >= ((rig_stop *)user)->at;
+}
+
+/* A folder of its own for every test; removed by rig_remove. */
+static inline const char *rig_folder(char *out, size_t size)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(out, size, "%s/fans-train-XXXXXX", base ? base : "/tmp");
+    assert_non_null(mkdtemp(out));
+    return out;
+}
+
+static inline void rig_remove(const char *folder)
+{
+    char command[4200];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static inline void *rig_read(const char *folder, const char *name, size_t *n)
+{
+    char path[4200];
+    void *bytes;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (os_read_file(&bytes, n, path) < 0) fail_msg("%s", fans_error());
+    return bytes;
+}
+
+static inline void rig_same_file(const char *a, const char *b, const char *name)
+{
+    size_t n, m;
+    char *x = rig_read(a, name, &n), *y = rig_read(b, name, &m);
+    if (n != m || memcmp(x, y, n)) fail_msg("%s/%s and %s/%s differ", a, name, b, name);
+    mem_free(x);
+    mem_free(y);
+}
+
+/* Every array that must survive, byte for byte; times and the length of the events are not among
+ * them. */
+static inline void rig_same_state(const training *a, int ra, const training *b, int rb)
+{
+    const state_list *x = training_state(a, ra), *y = training_state(b, rb);
+    assert_int_equal(x->count, y->count);
+    for (size_t i = 0; i < x->count; i++) {
+        const state_item *p = &x->items[i], *q = &y->items[i];
+        assert_string_equal(p->name, q->name);
+        if (!strcmp(p->name, "run/wall") || !strcmp(p->name, "run/events_bytes")) continue;
+        if (memcmp(p->data, q->data, state_item_bytes(p))) fail_msg("'%s' differs", p->name);
+    }
+}
+
+#endif
