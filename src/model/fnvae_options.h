@@ -22,16 +22,16 @@
     X(REAL, k1, 0.8, 0, 1e6, "weight of the reconstruction")                                       \
     X(REAL, k2, 0.8, 0, 1e6, "weight of the one-step prediction")                                  \
     X(REAL, k3, 0.5, 0, 1e6, "weight of the KL divergence")                                        \
-    X(REAL, k3_first, 10, 1e-6, 1e6, "the same at the first update; falls or rises to k3")         \
+    X(REAL, k3_first, 0.5, 1e-6, 1e6, "the same at the first update; falls or rises to k3")         \
     X(REAL, k3_until, 0.2, 0, 1, "share of the updates until it is there")                         \
     X(REAL, k4, 0.1, 0, 1e6, "weight of the sparsity")                                             \
     X(REAL, k5, 0.02, 0, 1e6, "weight of the smoothness")                                          \
     X(FLAG, auto_weights, false, "learn k1, k2, k3 and k5 instead (Liebel & Koerner)")             \
-    X(REAL, w_ss, 3, 0, 1e6, "price of an edge of C_ss, times k4")                                 \
-    X(REAL, w_as, 3, 0, 1e6, "price of an edge of C_as, times k4")                                 \
-    X(REAL, w_ts, 3, 0, 1e6, "price of an edge of C_ts, times k4")                                 \
-    X(REAL, w_sr, 3, 0, 1e6, "price of an edge of c_sr, times k4")                                 \
-    X(REAL, w_ar, 3, 0, 1e6, "price of an edge of c_ar, times k4")                                 \
+    X(REAL, w_ss, 8, 0, 1e6, "price of an edge of C_ss, times k4")                                 \
+    X(REAL, w_as, 8, 0, 1e6, "price of an edge of C_as, times k4")                                 \
+    X(REAL, w_ts, 8, 0, 1e6, "price of an edge of C_ts, times k4")                                 \
+    X(REAL, w_sr, 8, 0, 1e6, "price of an edge of c_sr, times k4")                                 \
+    X(REAL, w_ar, 8, 0, 1e6, "price of an edge of c_ar, times k4")                                 \
     X(REAL, w_tt, 0.1, 0, 1e6, "price of an edge of C_tt_s and C_tt_r")                            \
     X(REAL, diagonal, 0.1, 0, 1, "how much of w_ss the diagonal of C_ss pays")                     \
     X(REAL, lr, 3e-3, 1e-8, 1, "learning rate at the first update")                                \
@@ -39,7 +39,7 @@
     X(REAL, lr_masks, 1e-2, 1e-8, 10, "learning rate of the masks, constant")                      \
     X(REAL, clip, 1, 0, 1e6, "largest norm of each group's gradient; 0 = any")                     \
     X(CHOICE, gate, 1, "hard_concrete|gumbel|erf", "how masks are learned")                        \
-    X(REAL, gate_start, 2, -10, 10, "logit with which every gate starts")                          \
+    X(REAL, gate_start, 4, -10, 10, "logit with which every gate starts")                          \
     X(REAL, temperature, 0.67, 1e-3, 10, "of the gates")                                           \
     X(REAL, masks_from, 0.3, 0, 1, "share of the updates before which masks are dense")            \
     X(REAL, masks_until, 0.85, 0, 1, "share of the updates after which they are frozen")           \
