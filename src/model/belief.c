@@ -18,42 +18,25 @@ struct belief {
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-static void record_correct(fnvae *f, int N)
-{
-    int width = 2 * f->o.lstm;
-    f->b_state_s = nn_input(f->g, "belief state_s", 1, N, width);
-    f->b_state_r = nn_input(f->g, "belief state_r", 1, N, width);
-    nn_list all = NN_IN(f->b_s, f->b_a, f->b_s1, f->b_r, f->b_change);
-    if (f->o.mixed) {
-        fnvae_posterior q = fnvae_record_infer(f, "mixed", all, f->z.p + f->z.q, f->b_state_s);
-        f->b_q_s = f->b_q_r = q;
-        f->b_q_s.mean = nn_slice(q.mean, 0, f->z.p);
-        f->b_q_s.log_std = nn_slice(q.log_std, 0, f->z.p);
-        f->b_q_r.mean = nn_slice(q.mean, f->z.p, f->z.q);
-        f->b_q_r.log_std = nn_slice(q.log_std, f->z.p, f->z.q);
-        return;
-    }
-    f->b_q_s = fnvae_record_infer(f, "s", NN_IN(f->b_s, f->b_a, f->b_s1, f->b_change), f->z.p,
-                                  f->b_state_s);
-    f->b_q_r = fnvae_record_infer(f, "r", all, f->z.q, f->b_state_r);
-}
-
 void fnvae_record_belief(fnvae *f)
 {
-    int N = f->belief_batch;
+    int N = f->belief_batch, state = 2 * f->o.lstm;
     nn_graph *g = f->g;
-    f->b_s = nn_input(g, "belief s", 1, N, f->z.d);
-    f->b_a = nn_input(g, "belief a", 1, N, f->z.m);
-    f->b_s1 = nn_input(g, "belief s1", 1, N, f->z.d);
-    f->b_r = nn_input(g, "belief r", 1, N, 1);
-    f->b_change = nn_input(g, "belief change", 1, N, 1);
+    fnvae_seen *x = &f->b_seen;
+    x->s = nn_input(g, "belief s", 1, N, f->z.d);
+    x->a = nn_input(g, "belief a", 1, N, f->z.m);
+    x->s1 = nn_input(g, "belief s1", 1, N, f->z.d);
+    x->r = nn_input(g, "belief r", 1, N, 1);
+    x->change = nn_input(g, "belief change", 1, N, 1);
+    x->state_s = nn_input(g, "belief state_s", 1, N, state);
+    x->state_r = nn_input(g, "belief state_r", 1, N, state);
     f->b_theta_s = nn_input(g, "belief theta_s", 1, N, f->z.p);
     f->b_theta_r = nn_input(g, "belief theta_r", 1, N, f->z.q);
     f->b_next_s = fnvae_record_prior(f, "s", f->b_theta_s, f->mask[MASK_TT_S].C);
     f->b_next_r = fnvae_record_prior(f, "r", f->b_theta_r, f->mask[MASK_TT_R].C);
-    f->b_rec = fnvae_record_alpha1(f, f->b_s, f->b_a, f->b_theta_s);
-    f->b_rec_r = fnvae_record_beta1(f, f->b_s, f->b_a, f->b_s1, f->b_theta_r);
-    if (!f->o.observed) record_correct(f, N);
+    f->b_rec = fnvae_record_alpha1(f, x->s, x->a, f->b_theta_s);
+    f->b_rec_r = fnvae_record_beta1(f, x->s, x->a, x->s1, f->b_theta_r);
+    if (!f->o.observed) fnvae_record_posteriors(f, x, &f->b_q_s, &f->b_q_r);
 }
 
 int fnvae_plan_belief(fnvae *f)
@@ -153,10 +136,10 @@ void belief_note(belief *b, int replica, int world, const fnvae_row *row)
 static void upload_rows(const belief *b)
 {
     const fnvae *f = b->f;
-    nn_write_all(f->b_s, b->s);
-    nn_write_all(f->b_a, b->a);
-    nn_write_all(f->b_s1, b->s1);
-    nn_write_all(f->b_r, b->r);
+    nn_write_all(f->b_seen.s, b->s);
+    nn_write_all(f->b_seen.a, b->a);
+    nn_write_all(f->b_seen.s1, b->s1);
+    nn_write_all(f->b_seen.r, b->r);
 }
 
 /* A tensor's columns are `at`.. of the rows `all`, which have `width` columns. */
@@ -190,9 +173,9 @@ int belief_correct(belief *b)
 {
     const fnvae *f = b->f;
     upload_rows(b);
-    nn_write_all(f->b_change, b->change);
-    nn_write_all(f->b_state_s, b->state_s);
-    nn_write_all(f->b_state_r, b->state_r);
+    nn_write_all(f->b_seen.change, b->change);
+    nn_write_all(f->b_seen.state_s, b->state_s);
+    nn_write_all(f->b_seen.state_r, b->state_r);
     int rc = nn_plan_run(f->correct);
     if (rc < 0) return rc;
     nn_read_all(f->b_q_s.state, b->state_s);

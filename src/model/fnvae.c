@@ -30,7 +30,7 @@ const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
 /* ---- networks -------------------------------------------------------------------------------- */
 
 /* q_phi: two dense layers, an LSTM, a diagonal Gaussian. */
-fnvae_posterior fnvae_record_infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
+static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
 {
     char name[32];
     nn_group *phi = f->group[FNVAE_PHI];
@@ -132,28 +132,42 @@ static nn_var record_smooth(fnvae *f, fnvae_posterior q)
 
 /* ---- algorithm A1 ---------------------------------------------------------------------------- */
 
-/* Infer mu and sigma of phi, and sample theta. */
-static void record_posteriors(fnvae *f)
+/* Infer mu and sigma of phi: theta_s from states and actions, theta_r from rewards too. */
+void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
+                             fnvae_posterior *q_r)
 {
-    nn_var *in = f->in, s = in[FNVAE_IN_s], a = in[FNVAE_IN_a], s1 = in[FNVAE_IN_s1];
-    nn_var r = in[FNVAE_IN_r], change = in[FNVAE_IN_change];
+    int p = f->z.p, q = f->z.q;
+    nn_list all = NN_IN(x->s, x->a, x->s1, x->r, x->change);
+    if (!f->o.mixed) {
+        *q_s = infer(f, "s", NN_IN(x->s, x->a, x->s1, x->change), p, x->state_s);
+        *q_r = infer(f, "r", all, q, x->state_r);
+        return;
+    }
+    fnvae_posterior both = infer(f, "mixed", all, p + q, x->state_s);
+    *q_s = *q_r = both;
+    q_s->mean = nn_slice(both.mean, 0, p);
+    q_s->log_std = nn_slice(both.log_std, 0, p);
+    q_r->mean = nn_slice(both.mean, p, q);
+    q_r->log_std = nn_slice(both.log_std, p, q);
+}
+
+/* The posteriors of the windows, and samples of theta. */
+static void record_theta(fnvae *f)
+{
+    nn_var *in = f->in;
     if (f->o.observed) {
         f->theta_s.mean = f->theta_s.sample = in[FNVAE_IN_theta_s];
         f->theta_r.mean = f->theta_r.sample = in[FNVAE_IN_theta_r];
         return;
     }
-    if (f->o.mixed) {
-        fnvae_posterior q =
-            fnvae_record_infer(f, "mixed", NN_IN(s, a, s1, r, change), f->z.p + f->z.q, NN_NONE);
-        f->theta_s = f->theta_r = q;
-        f->theta_s.mean = nn_slice(q.mean, 0, f->z.p);
-        f->theta_s.log_std = nn_slice(q.log_std, 0, f->z.p);
-        f->theta_r.mean = nn_slice(q.mean, f->z.p, f->z.q);
-        f->theta_r.log_std = nn_slice(q.log_std, f->z.p, f->z.q);
-    } else {
-        f->theta_s = fnvae_record_infer(f, "s", NN_IN(s, a, s1, change), f->z.p, NN_NONE);
-        f->theta_r = fnvae_record_infer(f, "r", NN_IN(s, a, s1, r, change), f->z.q, NN_NONE);
-    }
+    fnvae_seen seen = {.s = in[FNVAE_IN_s],
+                       .a = in[FNVAE_IN_a],
+                       .s1 = in[FNVAE_IN_s1],
+                       .r = in[FNVAE_IN_r],
+                       .change = in[FNVAE_IN_change],
+                       .state_s = NN_NONE,
+                       .state_r = NN_NONE};
+    fnvae_record_posteriors(f, &seen, &f->theta_s, &f->theta_r);
     f->theta_s.sample = nn_gauss_sample(f->theta_s.mean, f->theta_s.log_std);
     f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
 }
@@ -301,7 +315,7 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     for (int i = 0; i < FNVAE_GROUPS; i++) f->group[i] = nn_group_new(f->g, names[i]);
     record_inputs(f);
     fnvae_record_masks(f);
-    record_posteriors(f);
+    record_theta(f);
     record_decoders(f);
     record_divergence(f);
     fnvae_record_belief(f);

@@ -101,6 +101,11 @@ enum {
         FNVAE_INPUT_COUNT
 };
 
+/* What q_phi reads: transitions, and the state of its LSTMs (1, B, 2 lstm) or NN_NONE. */
+typedef struct fnvae_seen {
+    nn_var s, a, s1, r, change, state_s, state_r;
+} fnvae_seen;
+
 typedef struct fnvae {
     fnvae_options o;
     fnvae_dims z;
@@ -120,7 +125,8 @@ typedef struct fnvae {
     nn_plan *learn, *learn_fixed, *posterior; /* all groups; without masks; forward only */
 
     /* the belief: the same parameters recorded for one step of `belief_batch` worlds (belief.c) */
-    nn_var b_s, b_a, b_s1, b_r, b_change, b_state_s, b_state_r, b_theta_s, b_theta_r;
+    fnvae_seen b_seen;
+    nn_var b_theta_s, b_theta_r;
     fnvae_posterior b_q_s, b_q_r;
     nn_var b_next_s, b_next_r;
     nn_var b_rec, b_rec_r;
@@ -170,8 +176,9 @@ int fnvae_reward_inputs(const fnvae *f);
 /* ---- shared among the files of the model ------------------------------------------
  */
 
-/* q_phi of one kind ("s", "r") on a recording; `state` (1, B, 2 lstm) or NN_NONE. */
-fnvae_posterior fnvae_record_infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state);
+/* q_phi on a recording */
+void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
+                             fnvae_posterior *q_r);
 /* the mean of p_gamma on theta (T, B, n) */
 nn_var fnvae_record_prior(fnvae *f, const char *kind, nn_var theta, nn_var C);
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
