@@ -82,6 +82,20 @@ grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"
 fit "$folder/o" --set fnvae.observed=true
 grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
 
+# data from a file
+sed '/^\[fnvae\]/,$d' "$folder/task.ini" >"$folder/world.ini"
+"$fans" rollout "$folder/world.ini" --episodes 50 --csv "$folder/life.csv" >/dev/null || complain "rollout"
+fit "$folder/d" --data "$folder/life.csv"
+grep -q "on 500 transitions" "$folder/d.txt" || complain "not all of the file was read"
+cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a file of the same life differs"
+head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
+refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
+head -12 "$folder/life.csv" >"$folder/short.csv"
+refuses 1 "$folder/short.csv: 11 transitions: fewer than fnvae.window = 20" model fit "$folder/task.ini" \
+    --data "$folder/short.csv"
+echo "a,b" >"$folder/other.csv"
+refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"
+
 refuses 2 "model: fit or eval is missing" model
 refuses 2 "model: there is no 'fti'; there are fit and eval" model fti
 refuses 2 "model fit: CONFIG is missing" model fit

@@ -10,7 +10,7 @@
 /* ---- fit ------------------------------------------------------------------------------------- */
 
 typedef struct fit {
-    const char *config, *out, *preset, *json;
+    const char *config, *data, *out, *preset, *json;
     int transitions, seed, threads, episodes, report;
     arg_list settings;
     model_run m;
@@ -28,7 +28,11 @@ static int fit_prepare(fit *k)
         TRY(fans_fail(CLI_USAGE, "model fit: --transitions %d: fewer than fnvae.window = %d",
                       k->m.data.transitions, k->m.o.window));
     TRY(model_run_make(&k->m, k->threads));
-    TRY(model_run_collect(&k->m, &k->life, 0, k->m.data.transitions));
+    if (k->data)
+        TRY(model_run_read(&k->m, &k->life, k->data));
+    else
+        TRY(model_run_collect(&k->m, &k->life, 0, k->m.data.transitions));
+    k->m.data.transitions = lifetime_count(k->life);
     TRY((k->rows = mem_alloc((size_t)k->m.o.window * sizeof *k->rows)) ? 0 : FANS_ENOMEM);
     for (int i = 0; i < lifetime_count(k->life); i++) {
         fnvae_row row = lifetime_at(k->life, i);
@@ -87,6 +91,7 @@ static int model_fit(int argc, char **argv)
     fit k = {.preset = "standard", .seed = -1, .episodes = 200};
     const arg args[] = {
         ARG_WORD("CONFIG", &k.config, "an .ini file with [env], [change.FACTOR] and [fnvae]"),
+        ARG_TEXT("data", "F", &k.data, "learn from what `fans rollout --csv F` wrote instead"),
         ARG_TEXT("out", "DIR", &k.out, "keep the model in the folder DIR"),
         ARG_TEXT("preset", "NAME", &k.preset, "paper, standard (the default) or small"),
         ARG_INT("transitions", &k.transitions, 100, 100000000, "to collect and learn from (20000)"),

@@ -33,6 +33,9 @@ void model_run_free(model_run *m);
 /* `count` transitions of the lifetime `index` with random actions. */
 int model_run_collect(const model_run *m, lifetime **out, uint32_t index, int count);
 
+/* The transitions of a file that `fans rollout --csv` wrote for this task. */
+int model_run_read(const model_run *m, lifetime **out, const char *path);
+
 /* The folder. `open` also makes the model. */
 int model_run_save(const model_run *m, const char *folder);
 int model_run_open(model_run *m, const char *folder, int threads);
