@@ -109,6 +109,8 @@ static int visit(probe *p, int i)
     TRY(add_errors(p, &row));
     TRY(belief_correct(p->b));
     if (++p->step == 10) record(p, EVAL_TEN, &row, p->episodes - 1);
+    if (p->step == p->episodes * 7 % p->m->task->info.horizon + 1)
+        record(p, EVAL_ANY, &row, p->episodes - 1); /* some step, another in each episode */
     if (ends || i == last) record(p, EVAL_END, &row, p->episodes - 1);
 out:
     return rc;
@@ -182,7 +184,7 @@ int model_run_eval(const model_run *m, int episodes, model_eval *e)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-static const char *const times[EVAL_TIMES] = {"start", "ten", "end", "carried"};
+static const char *const times[EVAL_TIMES] = {"start", "ten", "end", "any", "carried"};
 
 static json_t *score_json(causal_score s)
 {
@@ -248,11 +250,11 @@ static void print_graph(const model_run *m, const model_eval *e, table *t)
 
 static void print_beliefs(const model_run *m, const model_eval *e, table *t)
 {
-    table_row(t, "factor", "start", "after 10", "end", "last episode's end");
+    table_row(t, "factor", "start", "after 10", "end", "any step", "last episode's end");
     for (int i = 0; i < e->factors; i++) {
         char cell[EVAL_TIMES][32];
         for (int k = 0; k < EVAL_TIMES; k++) snprintf(cell[k], sizeof cell[k], "%.3f", e->r2[k][i]);
-        table_row(t, m->task->info.factors[i].name, cell[0], cell[1], cell[2], cell[3]);
+        table_row(t, m->task->info.factors[i].name, cell[0], cell[1], cell[2], cell[3], cell[4]);
     }
 }
 

@@ -43,7 +43,7 @@ int model_run_open(model_run *m, const char *folder, int threads);
 /* ---- judging (model_eval.c) ---------------------------------------------------------------------
  */
 
-enum { EVAL_START, EVAL_TEN, EVAL_END, EVAL_CARRIED, EVAL_TIMES };
+enum { EVAL_START, EVAL_TEN, EVAL_END, EVAL_ANY, EVAL_CARRIED, EVAL_TIMES };
 
 typedef struct model_eval {
     bool graph_known;
