@@ -66,14 +66,16 @@ __global__ static void first_h(const __grid_constant__ nn_call c)
 /* Column j of a tile is gate j / UNITS of unit j % UNITS. */
 struct gate_weights {
     enum { along = false };
+    typedef float4 raw;
+    __device__ float4 ready(const raw &v) const { return v; }
     const float *W;
     int H, unit;
-    bool aligned;
-    __device__ float4 quad(int column, int k, int extent, int depth) const
+    __device__ bool whole(int, int) const { return is_aligned(W, H); }
+    template <bool WHOLE> __device__ float4 quad(int column, int k, int extent, int depth) const
     {
         int u = unit + column % UNITS;
         const float *at = W + ((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u;
-        return load_quad(at, aligned, column < extent && k < depth ? H - u : 0);
+        return load_quad<WHOLE>(at, column < extent && k < depth ? H - u : 0);
     }
 };
 
@@ -121,7 +123,7 @@ __global__ static void __launch_bounds__(THREADS, gate_tile::RESIDENT)
     int row0 = (int)blockIdx.y * 32, unit0 = (int)blockIdx.x * UNITS;
     size_t at = (size_t)t * (size_t)B * (size_t)H;
     matrix<true> h(parts_of(&c, r).h_before + at, H);
-    gate_weights W = {nn_v(&c.in[1], r), H, unit0, is_aligned(nn_v(&c.in[1], r), H)};
+    gate_weights W = {nn_v(&c.in[1], r), H, unit0};
     to_shared out = {sums, row0};
     gate_tile::run<TF32>(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
     int b = (int)threadIdx.x / UNITS, u = (int)threadIdx.x % UNITS;
