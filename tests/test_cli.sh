@@ -35,7 +35,7 @@ accepts() {
 accepts "usage: fans COMMAND" --help
 accepts "usage: fans COMMAND" -h
 accepts "fans 0." --version
-for command in check doctor list rollout; do
+for command in check doctor graph list rollout; do
     accepts "  $command" --help
     accepts "usage: fans $command" $command --help
     refuses 2 "$command: unknown option '--jsno'; did you mean 'json'?" $command --jsno x

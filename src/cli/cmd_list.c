@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/model_run.h"
 #include "cli/table.h"
 #include "env/task.h"
 #include "rl/learner.h"

@@ -2,6 +2,8 @@
  * one line a module; include its header in cmd_list.c. */
 X(env_option_group)
 X(change_option_group)
+X(fnvae_option_group)
+X(model_option_group)
 X(train_option_group)
 X(sac_option_group)
 X(replay_option_group)

@@ -1,0 +1,149 @@
+/* bench_model.c - one update of the FN-VAE, by preset, with masks that are learned and with frozen
+ * ones; and one step of the belief.
+ *
+ *     bench_model [--threads N] [--seconds S] [--preset NAME] [--json F]
+ *
+ * Sizes are Half-Cheetah's (17 states, 6 actions) with 20 + 20 factors. Learned and frozen masks
+ * take turns, and the best round of each counts: other programs can only make a round slower. The
+ * `paper` preset runs with 32 of its 256 windows: all of them need more memory than a desktop has.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/os.h"
+#include "base/pool.h"
+#include "model/belief.h"
+
+static const fnvae_dims DIMS = {.d = 17, .m = 6, .p = 20, .q = 20};
+enum { ROUNDS = 5, WORLDS = 16 };
+
+typedef struct result {
+    double learned, fixed, belief, bytes;
+} result;
+
+static void must(int rc)
+{
+    if (rc == 0) return;
+    fprintf(stderr, "bench_model: %s\n", fans_error());
+    exit(1);
+}
+
+static fnvae_options options_of(const char *preset)
+{
+    const char *ini;
+    config *c;
+    fnvae_options o;
+    must(fnvae_preset(preset, &ini));
+    must(config_new(&c));
+    must(config_add_text(c, preset, ini));
+    must(config_take(c, fnvae_option_group(), "fnvae", &o));
+    config_free(c);
+    if (o.batch > 32) o.batch = 32;
+    return o;
+}
+
+/* Windows of noise with a change of segment every ten steps. */
+static void fill(fnvae *f)
+{
+    rng r = rng_stream(0, "bench", 0);
+    float s[17], a[6], s1[17];
+    fnvae_row *rows = mem_alloc((size_t)f->o.window * sizeof *rows);
+    must(rows ? 0 : FANS_ENOMEM);
+    for (int i = 0; i < 17; i++) s[i] = (float)rng_normal(&r), s1[i] = (float)rng_normal(&r);
+    for (int i = 0; i < 6; i++) a[i] = (float)rng_normal(&r);
+    for (int t = 0; t < f->o.window; t++)
+        rows[t] = (fnvae_row){.s = s, .a = a, .s1 = s1, .r = 1, .change = t % 10 == 0};
+    for (int b = 0; b < f->o.batch; b++) fnvae_window(f, 0, b, rows, &r);
+    mem_free(rows);
+}
+
+/* Seconds of one update, at the update number `at`: it says whether masks are learned. */
+static double time_updates(fnvae *f, int64_t at, double budget)
+{
+    int n = 0;
+    double start = os_now();
+    f->update = at;
+    fnvae_set_masks(f);
+    do {
+        must(fnvae_update(f));
+        n++;
+    } while (os_now() - start < budget);
+    return (os_now() - start) / n;
+}
+
+static double time_belief(fnvae *f, double budget)
+{
+    belief *b;
+    int n = 0;
+    must(belief_new(&b, f));
+    must(belief_correct(b));
+    double start = os_now();
+    do {
+        must(belief_correct(b));
+        n++;
+    } while (os_now() - start < budget);
+    double seconds = (os_now() - start) / n;
+    belief_free(b);
+    return seconds;
+}
+
+static result measure(nn_backend *cpu, const char *preset, double budget)
+{
+    fnvae_options o = options_of(preset);
+    const uint64_t seed = 0;
+    fnvae *f;
+    o.updates = 100000000; /* rates and masks stay as they are while we look */
+    must(fnvae_new(&f, cpu, &o, DIMS, 1, &seed, WORLDS));
+    fill(f);
+    int64_t learns = fnvae_share(f, o.masks_from), frozen = fnvae_share(f, o.masks_until);
+    result best = {1e9, 1e9, 1e9, (double)nn_graph_bytes(f->g)};
+    for (int i = 0; i < ROUNDS; i++) {
+        double x = time_updates(f, learns, budget / ROUNDS);
+        if (x < best.learned) best.learned = x;
+        x = time_updates(f, frozen, budget / ROUNDS);
+        if (x < best.fixed) best.fixed = x;
+        x = time_belief(f, budget / ROUNDS / 4);
+        if (x < best.belief) best.belief = x;
+    }
+    fnvae_free(f);
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const presets[] = {"small", "standard", "paper"};
+    const char *only = NULL, *json = NULL;
+    int threads = 0;
+    double budget = 3;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--threads")) threads = atoi(argv[i + 1]);
+        if (!strcmp(argv[i], "--seconds")) budget = atof(argv[i + 1]);
+        if (!strcmp(argv[i], "--preset")) only = argv[i + 1];
+        if (!strcmp(argv[i], "--json")) json = argv[i + 1];
+    }
+    pool *p;
+    nn_backend *cpu;
+    must(pool_new(&p, threads));
+    must(nn_cpu_new(&cpu, p));
+    json_t *rows = json_array();
+    printf("%-10s %16s %14s %9s %18s %9s\n", "preset", "masks learned ms", "frozen ms", "more",
+           "belief us (16)", "MiB");
+    for (int i = 0; i < 3; i++) {
+        if (only && strcmp(only, presets[i])) continue;
+        result r = measure(cpu, presets[i], budget);
+        printf("%-10s %16.2f %14.2f %8.1f%% %18.1f %9.0f\n", presets[i], 1e3 * r.learned,
+               1e3 * r.fixed, 100 * (r.learned / r.fixed - 1), 1e6 * r.belief, r.bytes / 1048576);
+        json_array_append_new(
+            rows, json_pack("{ss sf sf sf sf}", "preset", presets[i], "learned", r.learned,
+                            "frozen", r.fixed, "belief", r.belief, "bytes", r.bytes));
+    }
+    if (json) must(json_write_file(json, rows));
+    json_decref(rows);
+    nn_backend_free(cpu);
+    pool_free(p);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* cmd_graph.c - fans graph: the graph that a model learned, as text, Graphviz, JSON or a drawing.
+ */
+#include <stdio.h>
+
+#include "base/os.h"
+#include "cli/cli.h"
+#include "cli/model_run.h"
+#include "cli/table.h"
+
+typedef void export_fn(const causal_graph *g, text *out);
+
+static int export_to(const causal_graph *g, export_fn *fn, const char *path)
+{
+    if (!path) return 0;
+    text t = {0};
+    fn(g, &t);
+    int rc = text_done(&t);
+    if (rc == 0) rc = os_write_file(path, t.s, t.length);
+    text_free(&t);
+    return rc;
+}
+
+int cmd_graph(int argc, char **argv)
+{
+    const char *folder, *svg = NULL, *dot = NULL, *json = NULL;
+    const arg args[] = {
+        ARG_WORD("DIR", &folder, "what `fans model fit --out DIR` left"),
+        ARG_TEXT("svg", "F", &svg, "draw it into the file F"),
+        ARG_TEXT("dot", "F", &dot, "write it to the file F, for Graphviz"),
+        ARG_JSON(&json),
+    };
+    int rc = args_parse("graph", ARGS(args), argc, argv);
+    if (rc) return rc;
+    model_run m = {0};
+    causal_graph *g = NULL;
+    text shown = {0};
+    TRY(model_run_open(&m, folder, 1));
+    TRY(causal_graph_new(&g, m.f->z));
+    causal_graph_of(g, m.f, 0);
+    TRY(export_to(g, causal_svg, svg));
+    TRY(export_to(g, causal_dot, dot));
+    TRY(cli_write_json(json, causal_json(g)));
+    causal_text(g, &shown);
+    TRY(text_done(&shown));
+    printf("%s", shown.s);
+out:
+    text_free(&shown);
+    causal_graph_free(g);
+    model_run_free(&m);
+    return rc;
+}

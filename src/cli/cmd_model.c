@@ -1,0 +1,158 @@
+/* cmd_model.c - fans model: fits the FN-VAE to a task's data, and judges it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "cli/cli.h"
+#include "cli/model_run.h"
+#include "cli/table.h"
+
+/* ---- fit ------------------------------------------------------------------------------------- */
+
+typedef struct fit {
+    const char *config, *data, *out, *preset, *json;
+    int transitions, seed, threads, episodes, report;
+    arg_list settings;
+    model_run m;
+    lifetime *life;
+    fnvae_row *rows; /* a window */
+} fit;
+
+static int fit_prepare(fit *k)
+{
+    int rc = 0;
+    TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
+    if (k->transitions > 0) k->m.data.transitions = k->transitions;
+    if (k->seed >= 0) k->m.data.seed = k->seed;
+    if (k->m.data.transitions < k->m.o.window)
+        TRY(fans_fail(CLI_USAGE, "model fit: --transitions %d: fewer than fnvae.window = %d",
+                      k->m.data.transitions, k->m.o.window));
+    TRY(model_run_make(&k->m, k->threads));
+    if (k->data)
+        TRY(model_run_read(&k->m, &k->life, k->data));
+    else
+        TRY(model_run_collect(&k->m, &k->life, 0, k->m.data.transitions));
+    k->m.data.transitions = lifetime_count(k->life);
+    TRY((k->rows = mem_alloc((size_t)k->m.o.window * sizeof *k->rows)) ? 0 : FANS_ENOMEM);
+    for (int i = 0; i < lifetime_count(k->life); i++) {
+        fnvae_row row = lifetime_at(k->life, i);
+        fnvae_observe(k->m.f, 0, &row);
+    }
+out:
+    return rc;
+}
+
+static void report(const fnvae *f, int update)
+{
+    fprintf(stderr, "%d", update);
+    for (int i = 0; i < FNVAE_COST_COUNT; i++)
+        fprintf(stderr, "  %s %.4f", fnvae_cost_names[i], fnvae_cost(f, i, 0));
+    fprintf(stderr, "\n");
+}
+
+static int fit_run(fit *k)
+{
+    fnvae *f = k->m.f;
+    int rc = 0, starts = lifetime_count(k->life) - f->o.window + 1;
+    rng windows = rng_stream((uint64_t)k->m.data.seed, "windows", 0);
+    for (int u = 0; u < f->o.updates; u++) {
+        for (int b = 0; b < f->o.batch; b++) {
+            lifetime_window(k->life, (int)rng_below(&windows, (uint32_t)starts), f->o.window,
+                            k->rows);
+            fnvae_window(f, 0, b, k->rows, &windows);
+        }
+        TRY(fnvae_update(f));
+        if (k->report && (u + 1) % k->report == 0) report(f, u + 1);
+    }
+    fnvae_freeze(f);
+out:
+    return rc;
+}
+
+static int fit_finish(fit *k, double seconds)
+{
+    int rc = 0;
+    model_eval e;
+    if (k->out) TRY(model_run_save(&k->m, k->out));
+    TRY(model_run_eval(&k->m, k->episodes, &e));
+    json_t *figures = model_eval_json(&k->m, &e);
+    json_object_set_new(figures, "seconds", json_real(seconds));
+    json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.f->g)));
+    TRY(cli_write_json(k->json, figures));
+    TRY(model_eval_print(&k->m, &e));
+    printf("%d updates on %d transitions in %.1f s\n", k->m.o.updates, k->m.data.transitions,
+           seconds);
+out:
+    return rc;
+}
+
+static int model_fit(int argc, char **argv)
+{
+    fit k = {.preset = "standard", .seed = -1, .episodes = 200};
+    const arg args[] = {
+        ARG_WORD("CONFIG", &k.config, "an .ini file with [env], [change.FACTOR] and [fnvae]"),
+        ARG_TEXT("data", "F", &k.data, "learn from what `fans rollout --csv F` wrote instead"),
+        ARG_TEXT("out", "DIR", &k.out, "keep the model in the folder DIR"),
+        ARG_TEXT("preset", "NAME", &k.preset, "paper, standard (the default) or small"),
+        ARG_INT("transitions", &k.transitions, 100, 100000000, "to collect and learn from (20000)"),
+        ARG_INT("seed", &k.seed, 0, 2147483647, "of data and model (0)"),
+        ARG_INT("threads", &k.threads, 0, 1024, "0 = one per core (the default)"),
+        ARG_INT("episodes", &k.episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
+        ARG_INT("report", &k.report, 0, 1000000, "print the costs every N updates, to stderr"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &k.settings, "changes the config"),
+        ARG_JSON(&k.json),
+    };
+    int rc = args_parse("model fit", ARGS(args), argc, argv);
+    if (rc) return rc;
+    TRY(fit_prepare(&k));
+    double start = os_now();
+    TRY(fit_run(&k));
+    TRY(fit_finish(&k, os_now() - start));
+out:
+    mem_free(k.rows);
+    lifetime_free(k.life);
+    model_run_free(&k.m);
+    return rc;
+}
+
+/* ---- eval ------------------------------------------------------------------------------------ */
+
+static int judge(int argc, char **argv)
+{
+    const char *folder, *json = NULL;
+    int episodes = 200, threads = 0;
+    const arg args[] = {
+        ARG_WORD("DIR", &folder, "what `fans model fit --out DIR` left"),
+        ARG_INT("episodes", &episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
+        ARG_INT("threads", &threads, 0, 1024, "0 = one per core (the default)"),
+        ARG_JSON(&json),
+    };
+    int rc = args_parse("model eval", ARGS(args), argc, argv);
+    if (rc) return rc;
+    model_run m = {0};
+    model_eval e;
+    TRY(model_run_open(&m, folder, threads));
+    TRY(model_run_eval(&m, episodes, &e));
+    TRY(cli_write_json(json, model_eval_json(&m, &e)));
+    TRY(model_eval_print(&m, &e));
+out:
+    model_run_free(&m);
+    return rc;
+}
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+int cmd_model(int argc, char **argv)
+{
+    const char *what = argc > 0 ? argv[0] : NULL;
+    if (what && !strcmp(what, "fit")) return model_fit(argc - 1, argv + 1);
+    if (what && !strcmp(what, "eval")) return judge(argc - 1, argv + 1);
+    if (what && (!strcmp(what, "--help") || !strcmp(what, "-h"))) {
+        printf("usage: fans model fit CONFIG [options]   fit the FN-VAE to random-action data\n"
+               "       fans model eval DIR [options]     judge a fitted model on fresh data\n"
+               "Each has its own --help.\n");
+        return 1;
+    }
+    return what ? fans_fail(CLI_USAGE, "model: there is no '%s'; there are fit and eval", what)
+                : fans_fail(CLI_USAGE, "model: fit or eval is missing; `fans model --help`");
+}

@@ -1,0 +1,157 @@
+/* model_run.c - making, saving and opening models of tasks, and data for them. */
+#include "cli/model_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "rl/checkpoint.h"
+
+OPTIONS_GROUP(model_option_group, model_options, "model", "what `fans model fit` learns from",
+              MODEL_OPTIONS)
+
+/* ---- from a config --------------------------------------------------------------------------- */
+
+static void count_factors(model_run *m)
+{
+    const fans_env_info *info = &m->task->info;
+    m->truth = (fnvae_dims){.d = info->obs_dim, .m = info->act_dim};
+    for (int i = 0; i < info->factor_count; i++)
+        *(info->factors[i].kind == FANS_DYNAMICS ? &m->truth.p : &m->truth.q) += 1;
+}
+
+static int understand(model_run *m, config *c)
+{
+    int rc = 0;
+    TRY(task_load(&m->task, c));
+    TRY(config_take(c, fnvae_option_group(), "fnvae", &m->o));
+    TRY(config_take(c, model_option_group(), "model", &m->data));
+    TRY(config_check_taken(c));
+    count_factors(m);
+    if (m->data.transitions < m->o.window)
+        TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
+                      m->data.transitions, m->o.window));
+out:
+    return rc;
+}
+
+int model_run_load(model_run *m, const char *path, const char *preset, const arg_list *settings)
+{
+    int rc = 0;
+    const char *ini;
+    config *c = NULL;
+    TRY(fnvae_preset(preset, &ini));
+    TRY(config_new(&c));
+    TRY(config_add_text(c, preset, ini));
+    TRY(config_add_file(c, path));
+    for (int i = 0; settings && i < settings->count; i++)
+        TRY(config_add_setting(c, settings->items[i]));
+    TRY(understand(m, c));
+out:
+    config_free(c);
+    return rc;
+}
+
+int model_run_make(model_run *m, int threads)
+{
+    int rc = 0;
+    uint64_t seed = (uint64_t)m->data.seed;
+    fnvae_dims z = m->truth;
+    if (m->o.p > 0 && !m->o.observed) z.p = m->o.p;
+    if (m->o.q > 0 && !m->o.observed) z.q = m->o.q;
+    if (z.p < 1) z.p = 1; /* a factor that never moves, where the task has none */
+    if (z.q < 1) z.q = 1;
+    TRY(pool_new(&m->pool, threads));
+    TRY(nn_cpu_new(&m->backend, m->pool));
+    TRY(fnvae_new(&m->f, m->backend, &m->o, z, 1, &seed, 1));
+out:
+    return rc;
+}
+
+void model_run_free(model_run *m)
+{
+    fnvae_free(m->f);
+    nn_backend_free(m->backend);
+    pool_free(m->pool);
+    task_free(m->task);
+    *m = (model_run){0};
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+static void path_in(char *out, size_t size, const char *folder, const char *name)
+{
+    snprintf(out, size, "%s/%s", folder, name);
+}
+
+static void list_state(const model_run *m, state_list *s)
+{
+    static const char *const names[FNVAE_SCALES] = {"s", "ds", "r", "theta_s", "theta_r"};
+    fnvae *f = m->f;
+    char name[64];
+    for (int i = 0; i < FNVAE_GROUPS; i++)
+        state_add_group(s, nn_group_name(f->group[i]), f->group[i], 0);
+    for (int i = 0; i < FNVAE_SCALES; i++) {
+        fnvae_scale *x = &f->scales[i];
+        snprintf(name, sizeof name, "scale.%s/count", names[i]);
+        state_add_number(s, name, STATE_F64, x->count);
+        snprintf(name, sizeof name, "scale.%s/mean", names[i]);
+        state_add(s, name, STATE_F64, 1, (int64_t[]){x->n}, x->mean);
+        snprintf(name, sizeof name, "scale.%s/m2", names[i]);
+        state_add(s, name, STATE_F64, 1, (int64_t[]){x->n}, x->m2);
+    }
+    state_add_number(s, "update", STATE_I64, &f->update);
+}
+
+static int write_config(const model_run *m, const char *path)
+{
+    text t = {0};
+    task_dump(m->task, &t);
+    text_add(&t, "\n");
+    options_dump(fnvae_option_group(), "fnvae", &m->o, &t);
+    text_add(&t, "\n");
+    options_dump(model_option_group(), "model", &m->data, &t);
+    int rc = text_done(&t);
+    if (rc == 0) rc = os_write_file(path, t.s, t.length);
+    text_free(&t);
+    return rc;
+}
+
+int model_run_save(const model_run *m, const char *folder)
+{
+    int rc = 0;
+    char path[4096];
+    state_list s = {0};
+    checkpoint *c = NULL;
+    TRY(os_make_folders(folder));
+    path_in(path, sizeof path, folder, "config.ini");
+    TRY(write_config(m, path));
+    list_state(m, &s);
+    TRY(state_done(&s));
+    TRY(checkpoint_new(&c, &s));
+    path_in(path, sizeof path, folder, "model.safetensors");
+    TRY(checkpoint_write(c, &s, "fnvae", path));
+out:
+    checkpoint_free(c);
+    state_free(&s);
+    return rc;
+}
+
+int model_run_open(model_run *m, const char *folder, int threads)
+{
+    int rc = 0;
+    char path[4096];
+    state_list s = {0};
+    path_in(path, sizeof path, folder, "config.ini");
+    TRY(model_run_load(m, path, "standard", NULL));
+    TRY(model_run_make(m, threads));
+    list_state(m, &s);
+    TRY(state_done(&s));
+    path_in(path, sizeof path, folder, "model.safetensors");
+    TRY(checkpoint_read(&s, "fnvae", path));
+    fnvae_set_masks(m->f);
+out:
+    state_free(&s);
+    return rc;
+}

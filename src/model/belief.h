@@ -1,0 +1,40 @@
+/* belief.h - what is believed about theta while living: predict, then correct.
+ *
+ * At the start of a segment the belief is p_gamma of the last one; every transition corrects it by
+ * q_phi, whose LSTM state is carried along the lifetime. It is the same network as the one that
+ * learns, recorded for one step of many worlds, so it equals the posterior of a window that begins
+ * with the lifetime. */
+#ifndef MODEL_BELIEF_H
+#define MODEL_BELIEF_H
+
+#include "model/fnvae.h"
+
+typedef struct belief belief;
+
+/* For the worlds that `f` was made for (belief_batch per replica); `f` must outlive it. */
+int belief_new(belief **out, fnvae *f);
+void belief_free(belief *b);
+
+/* A new lifetime: the belief is N(0, 1). */
+void belief_reset(belief *b, int replica, int world);
+
+/* Notes the transition that a world went through; then all worlds are corrected at once. */
+void belief_note(belief *b, int replica, int world, const fnvae_row *row);
+int belief_correct(belief *b);
+
+/* Advances the worlds whose coming step begins a segment: change[replica * worlds + world]. */
+int belief_predict(belief *b, const uint8_t *change);
+
+/* Believes `mean` [p + q] from now on; the LSTM's state is left alone. */
+void belief_set(belief *b, int replica, int world, const float *mean);
+
+/* [p + q]: theta_s, then theta_r. */
+const float *belief_mean(const belief *b, int replica, int world);
+const float *belief_log_std(const belief *b, int replica, int world);
+
+/* What the masked decoders expect of the noted transitions under the present beliefs, in
+ * normalised units: the change of state [d], then the reward. */
+int belief_decode(belief *b);
+const float *belief_expected(const belief *b, int replica, int world);
+
+#endif

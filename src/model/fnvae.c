@@ -1,0 +1,415 @@
+/* fnvae.c - the FN-VAE as one recording: algorithm A1 in one backward pass.
+ *
+ * No group of parameters reaches a cost that it must not follow: alpha sees the reconstruction and
+ * prediction of the dynamics, beta those of the reward, gamma the KL, the masks reconstruction, KL
+ * and sparsity. Only phi follows the weighted total; so costs are summed unweighted, and the
+ * weights stand as grad_scale on the edges that leave q_phi (tests/double_nn_a1.c shows that this
+ * equals separate passes).
+ *
+ * The KL has two parts. Within a segment theta does not move, so the prior of row t is the
+ * posterior of row t-1 (at the first row of a window, N(0, 1)); where a segment begins it is
+ * p_gamma of the last theta. Both are means over their own rows, and their weights carry the share
+ * of those rows: phi follows the sum over all rows, while gamma and C_tt are not drowned where
+ * changes are rare.
+ *
+ * Pixels would enter in front of `s` and `s1`: a state-inference network in the group phi. */
+#include "model/fnvae.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
+#define X(name) #name,
+    FNVAE_COSTS(X)
+#undef X
+};
+
+/* ---- networks -------------------------------------------------------------------------------- */
+
+/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. */
+static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
+{
+    char name[32];
+    nn_group *phi = f->group[FNVAE_PHI];
+    snprintf(name, sizeof name, "%s.fc", kind);
+    nn_var h = nn_mlp(phi, name, x, 1, 1, f->o.encoder, NN_RELU, f->o.encoder);
+    snprintf(name, sizeof name, "%s.lstm", kind);
+    fnvae_posterior q;
+    q.state = nn_lstm_layer(phi, name, NN_IN(nn_activate(h, NN_RELU)), f->o.lstm, state, NN_NONE);
+    snprintf(name, sizeof name, "%s.head", kind);
+    nn_var out =
+        nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
+    q.mean = nn_slice(out, 0, n);
+    q.log_std = nn_clip(nn_slice(out, n, n), -7, 2);
+    q.sample = NN_NONE;
+    return q;
+}
+
+/* p_gamma: factor j of the next segment reads the factors of this one that C_tt[., j] lets through.
+ */
+nn_var fnvae_record_prior(fnvae *f, const char *kind, nn_var theta, nn_var C)
+{
+    int n = nn_shape_of(theta).D;
+    return nn_masked_mlp(f->group[FNVAE_GAMMA], kind, NN_IN(theta), C, n, 2, f->o.prior, NN_TANH,
+                         1);
+}
+
+/* p_alpha1: dimension i of the normalised change of state, behind its own masks. */
+nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
+{
+    return nn_masked_mlp(f->group[FNVAE_ALPHA], "rec", NN_IN(s, a, theta_s), f->mask[MASK_S].C,
+                         f->z.d, 2, f->o.bank, NN_TANH, 1);
+}
+
+/* What the reward decoders read, by o.reward_reads: both, before, after. */
+static nn_list reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
+{
+    if (f->o.reward_reads == 0) return NN_IN(s, a, s1, theta_r);
+    return f->o.reward_reads == 1 ? NN_IN(s, a, theta_r) : NN_IN(a, s1, theta_r);
+}
+
+int fnvae_reward_inputs(const fnvae *f)
+{
+    return f->z.m + (f->o.reward_reads == 0 ? 2 : 1) * f->z.d;
+}
+
+nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
+{
+    return nn_masked_mlp(f->group[FNVAE_BETA], "rec", reward_list(f, s, a, s1, theta_r),
+                         f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
+}
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+/* A cost under the decoders' fixed standard deviation. */
+static nn_var gauss_cost(const fnvae *f, nn_var target, nn_var mean, nn_var weight)
+{
+    return nn_affine(nn_gauss_nll(target, mean, NN_NONE, weight), 1 / (f->o.sd * f->o.sd), 0);
+}
+
+/* L_KL of one kind of factor, in its two parts; or the likelihood of the factors where observed. */
+static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, nn_var *stay,
+                      nn_var *move)
+{
+    nn_var *in = f->in, spread = kind[0] == 's' ? f->spread_s : f->spread_r;
+    nn_var theta = nn_shift(nn_grad_scale(q.sample, f->k_move), NN_NONE);
+    nn_var mean = fnvae_record_prior(f, kind, theta, C);
+    nn_var log_std = nn_add(nn_affine(mean, 0, 0), nn_clip(spread, -7, 2)); /* for every row */
+    if (f->o.observed) {
+        *move = nn_gauss_nll(q.sample, mean, log_std, in[FNVAE_IN_w_move]);
+        *stay = nn_affine(*move, 0, 0);
+        return;
+    }
+    *move = nn_gauss_kl(nn_grad_scale(q.mean, f->k_move), nn_grad_scale(q.log_std, f->k_move), mean,
+                        log_std, in[FNVAE_IN_w_move]);
+    nn_var m = nn_grad_scale(q.mean, f->k_stay), l = nn_grad_scale(q.log_std, f->k_stay);
+    *stay = nn_gauss_kl(m, l, nn_shift(m, NN_NONE), nn_shift(l, NN_NONE), in[FNVAE_IN_w_stay]);
+}
+
+/* What the posterior mean of row t should be near to: the row before, their moving average (over
+ * two) or their exponential one, whose terms beyond the third are below 1e-5 for beta = 0.98. */
+static nn_var smooth_reference(const fnvae *f, nn_var mean)
+{
+    const double beta = 0.98, rest = 1 - beta;
+    nn_var one = nn_shift(mean, NN_NONE), two = nn_shift(one, NN_NONE);
+    if (f->o.smooth == 1) return nn_add(nn_affine(one, 0.5, 0), nn_affine(two, 0.5, 0));
+    if (f->o.smooth == 2) {
+        nn_var three = nn_affine(nn_shift(two, NN_NONE), rest * rest * beta, 0);
+        return nn_add(nn_affine(one, beta, 0), nn_add(nn_affine(two, rest * beta, 0), three));
+    }
+    return one;
+}
+
+static nn_var record_smooth(fnvae *f, fnvae_posterior q)
+{
+    nn_var mean = nn_grad_scale(q.mean, f->k_smooth);
+    nn_var jump = nn_add(mean, nn_affine(smooth_reference(f, mean), -1, 0));
+    return nn_l1(jump, f->in[FNVAE_IN_w_smooth]);
+}
+
+/* ---- algorithm A1 ---------------------------------------------------------------------------- */
+
+/* Infer mu and sigma of phi: theta_s from states and actions, theta_r from rewards too. */
+void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
+                             fnvae_posterior *q_r)
+{
+    int p = f->z.p, q = f->z.q;
+    nn_list all = NN_IN(x->s, x->a, x->s1, x->r, x->change);
+    if (!f->o.mixed) {
+        *q_s = infer(f, "s", NN_IN(x->s, x->a, x->s1, x->change), p, x->state_s);
+        *q_r = infer(f, "r", all, q, x->state_r);
+        return;
+    }
+    fnvae_posterior both = infer(f, "mixed", all, p + q, x->state_s);
+    *q_s = *q_r = both;
+    q_s->mean = nn_slice(both.mean, 0, p);
+    q_s->log_std = nn_slice(both.log_std, 0, p);
+    q_r->mean = nn_slice(both.mean, p, q);
+    q_r->log_std = nn_slice(both.log_std, p, q);
+}
+
+/* The posteriors of the windows, and samples of theta. */
+static void record_theta(fnvae *f)
+{
+    nn_var *in = f->in;
+    if (f->o.observed) {
+        f->theta_s.mean = f->theta_s.sample = in[FNVAE_IN_theta_s];
+        f->theta_r.mean = f->theta_r.sample = in[FNVAE_IN_theta_r];
+        return;
+    }
+    fnvae_seen seen = {.s = in[FNVAE_IN_s],
+                       .a = in[FNVAE_IN_a],
+                       .s1 = in[FNVAE_IN_s1],
+                       .r = in[FNVAE_IN_r],
+                       .change = in[FNVAE_IN_change],
+                       .state_s = NN_NONE,
+                       .state_r = NN_NONE};
+    fnvae_record_posteriors(f, &seen, &f->theta_s, &f->theta_r);
+    f->theta_s.sample = nn_gauss_sample(f->theta_s.mean, f->theta_s.log_std);
+    f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
+}
+
+/* Reconstruct a transition of the segment, and predict the next one. */
+static void record_decoders(fnvae *f)
+{
+    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec];
+    nn_var s = in[FNVAE_IN_dec_s], a = in[FNVAE_IN_dec_a], s1 = in[FNVAE_IN_dec_s1];
+    f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k_rec));
+    f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k_rec));
+    f->cost[FNVAE_rec_dyn] = gauss_cost(f, in[FNVAE_IN_dec_ds], f->rec, w_rec);
+    f->cost[FNVAE_rec_rw] = gauss_cost(f, in[FNVAE_IN_dec_r], f->rec_r, w_rec);
+
+    nn_var next_s = in[FNVAE_IN_s], next_a = in[FNVAE_IN_a];
+    nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
+    nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
+    nn_var pred = nn_mlp(f->group[FNVAE_ALPHA], "pred", NN_IN(next_s, next_a, theta_s), 1, 2,
+                         f->o.dense, NN_TANH, f->z.d);
+    nn_var pred_r = nn_mlp(f->group[FNVAE_BETA], "pred",
+                           reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r), 1, 2,
+                           f->o.dense, NN_TANH, 1);
+    f->cost[FNVAE_pred_dyn] = gauss_cost(f, in[FNVAE_IN_ds], pred, w_pred);
+    f->cost[FNVAE_pred_rw] = gauss_cost(f, in[FNVAE_IN_r], pred_r, w_pred);
+}
+
+static void record_divergence(fnvae *f)
+{
+    nn_var stay[2], move[2];
+    nn_group *gamma = f->group[FNVAE_GAMMA];
+    f->spread_s = nn_param(gamma, "s.log_std", 1, 1, f->z.p, NN_INIT_ZERO, 0);
+    f->spread_r = nn_param(gamma, "r.log_std", 1, 1, f->z.q, NN_INIT_ZERO, 0);
+    record_kl(f, "s", f->theta_s, f->mask[MASK_TT_S].C, &stay[0], &move[0]);
+    record_kl(f, "r", f->theta_r, f->mask[MASK_TT_R].C, &stay[1], &move[1]);
+    f->cost[FNVAE_kl_stay] = nn_add(stay[0], stay[1]);
+    f->cost[FNVAE_kl_move] = nn_add(move[0], move[1]);
+    f->cost[FNVAE_smooth] = nn_add(record_smooth(f, f->theta_s), record_smooth(f, f->theta_r));
+}
+
+/* The learned weights see the costs, and the costs do not see them: their values become k. */
+static nn_var record_auto(fnvae *f)
+{
+    nn_var *c = f->cost;
+    f->auto_c = nn_param(f->group[FNVAE_WEIGHTS], "c", 1, 1, 4, NN_INIT_CONSTANT, 1);
+    nn_var rec = nn_detach(nn_add(c[FNVAE_rec_dyn], c[FNVAE_rec_rw]));
+    nn_var pred = nn_detach(nn_add(c[FNVAE_pred_dyn], c[FNVAE_pred_rw]));
+    nn_var kl = nn_detach(nn_add(c[FNVAE_kl_stay], c[FNVAE_kl_move]));
+    return nn_auto_weight(NN_IN(rec, pred, kl, nn_detach(c[FNVAE_smooth])), f->auto_c);
+}
+
+/* The costs that are learned from: a prediction that is switched off is not even computed. */
+static int list_losses(fnvae *f, nn_var *losses)
+{
+    int n = 0;
+    for (int i = 0; i < FNVAE_COST_COUNT; i++) {
+        if (i == FNVAE_pred_dyn && !f->o.predict_state) continue;
+        if (i == FNVAE_pred_rw && !f->o.predict_reward) continue;
+        losses[n++] = f->cost[i];
+    }
+    if (f->o.auto_weights) losses[n++] = record_auto(f);
+    return n;
+}
+
+static int record_plans(fnvae *f)
+{
+    int rc = 0;
+    nn_var losses[FNVAE_COST_COUNT + 1];
+    int count = list_losses(f, losses);
+    nn_group *fixed[] = {f->group[FNVAE_PHI], f->group[FNVAE_GAMMA], f->group[FNVAE_ALPHA],
+                         f->group[FNVAE_BETA], f->group[FNVAE_WEIGHTS]};
+    nn_var means[] = {f->theta_s.mean, f->theta_r.mean};
+    TRY(nn_plan_new(&f->learn, f->g, losses, count, count, f->group, FNVAE_GROUPS));
+    TRY(nn_plan_new(&f->learn_fixed, f->g, losses, count, count, fixed, 5));
+    if (!f->o.observed) TRY(nn_plan_new(&f->posterior, f->g, means, 2, 0, NULL, 0));
+out:
+    return rc;
+}
+
+static void record_inputs(fnvae *f)
+{
+    int d = f->z.d, m = f->z.m, p = f->z.p, q = f->z.q;
+#define X(name, width) \
+    f->in[FNVAE_IN_##name] = nn_input(f->g, #name, f->o.window, f->o.batch, width);
+    FNVAE_INPUTS(X)
+#undef X
+    f->k_rec = nn_scalar(f->g, "k_rec", f->o.k1);
+    f->k_pred = nn_scalar(f->g, "k_pred", f->o.k2);
+    f->k_stay = nn_scalar(f->g, "k_stay", f->o.k3);
+    f->k_move = nn_scalar(f->g, "k_move", f->o.k3);
+    f->k_smooth = nn_scalar(f->g, "k_smooth", f->o.smooth == 3 ? 0 : f->o.k5);
+    f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
+    f->frozen = nn_scalar(f->g, "gates frozen", 0);
+}
+
+/* ---- making and freeing ---------------------------------------------------------------------- */
+
+static size_t largest_mask(const fnvae *f)
+{
+    size_t most = 0;
+    for (int k = 0; k < FNVAE_MASK_COUNT; k++) {
+        nn_shape z = nn_shape_of(f->mask[k].free);
+        size_t size = (size_t)z.B * (size_t)z.D;
+        if (size > most) most = size;
+    }
+    return most;
+}
+
+static int declare(fnvae *f)
+{
+    int rc = 0;
+    const int widths[FNVAE_SCALES] = {f->z.d, f->z.d, 1, f->z.p, f->z.q};
+    size_t scales = (size_t)f->replicas * FNVAE_SCALES;
+    for (int k = 0; k < FNVAE_INPUT_COUNT; k++) {
+        nn_shape z = nn_shape_of(f->in[k]);
+        size_t n = (size_t)z.T * (size_t)z.B * (size_t)z.D * (size_t)f->replicas;
+        TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
+    }
+    TRY(arena_declare(f->memory, &f->buffer, largest_mask(f) * sizeof(float)));
+    TRY((f->scales = mem_alloc(scales * sizeof *f->scales)) ? 0 : FANS_ENOMEM);
+    for (size_t k = 0; k < scales; k++) {
+        fnvae_scale *x = &f->scales[k];
+        x->n = widths[k % FNVAE_SCALES];
+        TRY(arena_declare(f->memory, &x->count, sizeof(double)));
+        TRY(arena_declare(f->memory, &x->mean, (size_t)x->n * sizeof(double)));
+        TRY(arena_declare(f->memory, &x->m2, (size_t)x->n * sizeof(double)));
+    }
+    TRY(arena_commit(f->memory));
+out:
+    return rc;
+}
+
+int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_dims z, int replicas,
+              const uint64_t *seeds, int belief_batch)
+{
+    static const char *const names[] = {"phi", "gamma", "alpha", "beta", "masks", "weights"};
+    int rc = 0;
+    fnvae *f = mem_alloc(sizeof *f);
+    if (!f) return FANS_ENOMEM;
+    f->o = *o;
+    f->z = z;
+    f->replicas = replicas;
+    f->belief_batch = belief_batch;
+    TRY(arena_new(&f->memory));
+    TRY(nn_graph_new(&f->g, backend, replicas, seeds));
+    for (int i = 0; i < FNVAE_GROUPS; i++) f->group[i] = nn_group_new(f->g, names[i]);
+    record_inputs(f);
+    fnvae_record_masks(f);
+    record_theta(f);
+    record_decoders(f);
+    record_divergence(f);
+    fnvae_record_belief(f);
+    TRY(record_plans(f)); /* plans come last: they know only what was recorded before them */
+    TRY(fnvae_plan_belief(f));
+    TRY(nn_graph_commit(f->g));
+    TRY(declare(f));
+    fnvae_set_masks(f);
+    *out = f;
+out:
+    if (rc < 0) fnvae_free(f);
+    return rc;
+}
+
+void fnvae_free(fnvae *f)
+{
+    if (!f) return;
+    nn_graph_free(f->g);
+    arena_free(f->memory);
+    mem_free(f->scales);
+    mem_free(f);
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/* The shares of rows that stay and move, as the weights of the two parts of the KL. */
+static void set_weights(fnvae *f, int r)
+{
+    const fnvae_options *o = &f->o;
+    size_t rows = (size_t)o->window * (size_t)o->batch;
+    const float *move = f->host[FNVAE_IN_w_move] + (size_t)r * rows;
+    double k[4] = {o->k1, o->k2, o->k3, o->smooth == 3 ? 0 : o->k5}, moves = 0;
+    if (o->auto_weights) {
+        float c[4];
+        nn_read(f->auto_c, r, c);
+        for (int i = 0; i < 4; i++)
+            k[i] = i == 3 && o->smooth == 3 ? 0 : 1 / (2 * (double)c[i] * (double)c[i]);
+    }
+    if (o->k3 > 0 && f->update < fnvae_share(f, o->k3_until))
+        k[2] *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
+    for (size_t i = 0; i < rows; i++) moves += (double)move[i];
+    nn_scalar_set(f->k_rec, r, k[0]);
+    nn_scalar_set(f->k_pred, r, k[1]);
+    nn_scalar_set(f->k_move, r, k[2] * moves / (double)rows);
+    nn_scalar_set(f->k_stay, r, k[2] * (1 - moves / (double)rows));
+    nn_scalar_set(f->k_smooth, r, k[3]);
+}
+
+static void upload(fnvae *f)
+{
+    for (int k = 0; k < FNVAE_INPUT_COUNT; k++) nn_write_all(f->in[k], f->host[k]);
+    for (int r = 0; r < f->replicas; r++) set_weights(f, r);
+}
+
+int fnvae_update(fnvae *f)
+{
+    int rc = 0;
+    double progress = fmin((double)f->update / f->o.updates, 1);
+    if (f->update == fnvae_share(f, f->o.masks_from) ||
+        f->update == fnvae_share(f, f->o.masks_until))
+        fnvae_set_masks(f);
+    upload(f);
+    nn_adam adam = NN_ADAM_DEFAULT;
+    adam.lr = f->o.lr * pow(f->o.lr_end / f->o.lr, progress);
+    adam.clip = f->o.clip;
+    TRY(nn_plan_run(f->update_graph ? f->learn : f->learn_fixed));
+    for (int i = 0; i < FNVAE_MASKS; i++) TRY(nn_group_adam(f->group[i], &adam));
+    if (f->o.auto_weights) TRY(nn_group_adam(f->group[FNVAE_WEIGHTS], &adam));
+    adam.lr = f->o.lr_masks;
+    if (f->update_graph) TRY(nn_group_adam(f->group[FNVAE_MASKS], &adam));
+    f->update++;
+out:
+    return rc;
+}
+
+int fnvae_infer(fnvae *f)
+{
+    upload(f);
+    return nn_plan_run(f->posterior);
+}
+
+double fnvae_cost(const fnvae *f, int cost, int replica)
+{
+    return nn_scalar_get(f->cost[cost], replica);
+}
+
+double fnvae_total(const fnvae *f, int replica)
+{
+    const nn_var k[FNVAE_COST_COUNT] = {
+        [FNVAE_rec_dyn] = f->k_rec,   [FNVAE_rec_rw] = f->k_rec,   [FNVAE_pred_dyn] = f->k_pred,
+        [FNVAE_pred_rw] = f->k_pred,  [FNVAE_kl_stay] = f->k_stay, [FNVAE_kl_move] = f->k_move,
+        [FNVAE_smooth] = f->k_smooth, [FNVAE_sparse] = NN_NONE};
+    double total = 0;
+    for (int i = 0; i < FNVAE_COST_COUNT; i++) /* k4 stands in the cost itself */
+        total += (i == FNVAE_sparse ? 1 : nn_scalar_get(k[i], replica)) * fnvae_cost(f, i, replica);
+    return total;
+}

@@ -1,0 +1,136 @@
+/* fnvae_data.c - from transitions to the FN-VAE's inputs: running statistics and windows. */
+#include <math.h>
+#include <string.h>
+
+#include "model/fnvae.h"
+
+/* ---- running statistics ---------------------------------------------------------------------- */
+
+static fnvae_scale *scale_of(const fnvae *f, int replica, int scale)
+{
+    return &f->scales[(size_t)replica * FNVAE_SCALES + (size_t)scale];
+}
+
+/* Welford's step for one vector, or for the difference of two. */
+static void add(fnvae_scale *x, const float *v, const float *minus)
+{
+    *x->count += 1;
+    for (int i = 0; i < x->n; i++) {
+        double y = (double)v[i] - (minus ? (double)minus[i] : 0), d = y - x->mean[i];
+        x->mean[i] += d / *x->count;
+        x->m2[i] += d * (y - x->mean[i]);
+    }
+}
+
+static double sd_of(const fnvae_scale *x, int i)
+{
+    double sd = *x->count > 1 ? sqrt(x->m2[i] / *x->count) : 1;
+    return sd > 1e-4 ? sd : 1; /* what never moves is left as it is */
+}
+
+void fnvae_observe(fnvae *f, int replica, const fnvae_row *row)
+{
+    add(scale_of(f, replica, SCALE_S), row->s, NULL);
+    add(scale_of(f, replica, SCALE_DS), row->s1, row->s);
+    add(scale_of(f, replica, SCALE_R), &row->r, NULL);
+    if (!f->o.observed) return;
+    if (row->theta_s) add(scale_of(f, replica, SCALE_THETA_S), row->theta_s, NULL);
+    if (row->theta_r) add(scale_of(f, replica, SCALE_THETA_R), row->theta_r, NULL);
+}
+
+double fnvae_to(const fnvae *f, int replica, int scale, int i, double x)
+{
+    const fnvae_scale *z = scale_of(f, replica, scale);
+    return (x - z->mean[i]) / sd_of(z, i);
+}
+
+double fnvae_from(const fnvae *f, int replica, int scale, int i, double z)
+{
+    const fnvae_scale *x = scale_of(f, replica, scale);
+    return z * sd_of(x, i) + x->mean[i];
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static float *place(const fnvae *f, int input, int replica, int t, int b)
+{
+    nn_shape z = nn_shape_of(f->in[input]);
+    size_t row = ((size_t)replica * (size_t)z.T + (size_t)t) * (size_t)z.B + (size_t)b;
+    return f->host[input] + row * (size_t)z.D;
+}
+
+static void put(const fnvae *f, int replica, int scale, const float *v, float *to)
+{
+    int n = scale_of(f, replica, scale)->n;
+    for (int i = 0; i < n; i++) to[i] = (float)fnvae_to(f, replica, scale, i, (double)v[i]);
+}
+
+static void put_change(const fnvae *f, int replica, const fnvae_row *row, float *to)
+{
+    for (int i = 0; i < f->z.d; i++)
+        to[i] = (float)fnvae_to(f, replica, SCALE_DS, i, (double)row->s1[i] - (double)row->s[i]);
+}
+
+/* What the encoder reads, and what is predicted from the row before. */
+static void put_row(const fnvae *f, int replica, int t, int b, const fnvae_row *row)
+{
+    size_t m = (size_t)f->z.m;
+    put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_s, replica, t, b));
+    put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_s1, replica, t, b));
+    put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_r, replica, t, b));
+    put_change(f, replica, row, place(f, FNVAE_IN_ds, replica, t, b));
+    memcpy(place(f, FNVAE_IN_a, replica, t, b), row->a, m * sizeof(float));
+    *place(f, FNVAE_IN_change, replica, t, b) = row->change;
+    if (!f->o.observed) return;
+    if (row->theta_s)
+        put(f, replica, SCALE_THETA_S, row->theta_s, place(f, FNVAE_IN_theta_s, replica, t, b));
+    if (row->theta_r)
+        put(f, replica, SCALE_THETA_R, row->theta_r, place(f, FNVAE_IN_theta_r, replica, t, b));
+}
+
+/* What is decoded from the posterior of row t. */
+static void put_decoded(const fnvae *f, int replica, int t, int b, const fnvae_row *row)
+{
+    put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_dec_s, replica, t, b));
+    put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_dec_s1, replica, t, b));
+    put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_dec_r, replica, t, b));
+    put_change(f, replica, row, place(f, FNVAE_IN_dec_ds, replica, t, b));
+    memcpy(place(f, FNVAE_IN_dec_a, replica, t, b), row->a, (size_t)f->z.m * sizeof(float));
+}
+
+/* Prediction from row t-1 counts within an episode, and not across a change point. Where theta
+ * moves at every step there is no point to leave out: two changes in a row are one continuous
+ * movement. */
+static bool predicted(const fnvae_row *rows, int t)
+{
+    if (t == 0 || rows[t].first) return false;
+    return !rows[t].change || rows[t - 1].change;
+}
+
+/* While theta is not known, a state tells something about it: the masks would take that for an
+ * edge. So reconstruction counts once a posterior has seen `evidence` rows, or half of its segment.
+ */
+static bool evident(const fnvae *f, int seen, int length)
+{
+    int half = length / 2;
+    return seen >= (f->o.evidence < half ? f->o.evidence : half);
+}
+
+void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
+{
+    int T = f->o.window;
+    for (int from = 0, to; from < T; from = to) { /* segment by segment */
+        for (to = from + 1; to < T && !rows[to].change;) to++;
+        for (int t = from; t < to; t++) {
+            bool moves = rows[t].change && t > 0;
+            put_row(f, replica, t, b, &rows[t]);
+            put_decoded(f, replica, t, b,
+                        &rows[from + (int)rng_below(pick, (uint32_t)(to - from))]);
+            *place(f, FNVAE_IN_w_rec, replica, t, b) = evident(f, t - from, to - from);
+            *place(f, FNVAE_IN_w_pred, replica, t, b) = predicted(rows, t);
+            *place(f, FNVAE_IN_w_move, replica, t, b) = moves;
+            *place(f, FNVAE_IN_w_stay, replica, t, b) = !moves;
+            *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > 0;
+        }
+    }
+}

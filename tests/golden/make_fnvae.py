@@ -1,0 +1,149 @@
+"""Writes fnvae.json: the costs and all gradients of one step of algorithm A1, computed by PyTorch.
+
+    python make_fnvae.py [fnvae.json]
+
+Run it again only when the model changes; the C test reads the file. Every group of parameters gets the
+gradient of its own costs in a pass of its own, as the paper's algorithm has it, while the library does all in
+one. Random operators draw from the streams of their nodes, NODES below: the C test says when a name has changed.
+"""
+import json
+import sys
+
+import torch
+import torch.nn.functional as F
+
+from make_golden import bank, kl, lstm, normals, row_mean, shift, unit, words
+
+torch.set_default_dtype(torch.float64)
+Z = dict(d=3, m=2, p=2, q=1)
+O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
+         k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
+NODES = dict(
+    C_s="gate#29", c_r="gate#39", C_tt_s="gate#49", C_tt_r="gate#59", theta_s="gauss_sample#107", theta_r="gauss_sample#108")
+T, B = O["window"], O["batch"]
+random = torch.Generator().manual_seed(5)
+
+
+def draw(*shape, low=-1.0, high=1.0):
+    x = torch.rand(*shape, generator=random, dtype=torch.float32) * (high - low) + low
+    return x.double()
+
+
+# ---- inputs and parameters -----------------------------------------------------------------------
+
+d, m, p, q = (Z[k] for k in "dmpq")
+widths = dict(s=d, a=m, s1=d, r=1, ds=d, dec_s=d, dec_a=m, dec_s1=d, dec_r=1, dec_ds=d, theta_s=p, theta_r=q)
+inputs = {name: draw(T, B, n) for name, n in widths.items()}
+flags = {  # rows of T, columns of B
+    "change": [[1, 0], [0, 1], [1, 0], [0, 0]], "w_rec": [[0, 1], [1, 1], [0, 1], [1, 0]], "w_pred": [[0, 0], [1, 0], [0, 1], [1, 1]],
+    "w_move": [[0, 0], [0, 1], [1, 0], [0, 0]], "w_stay": [[1, 1], [1, 0], [0, 1], [1, 1]],
+    "w_smooth": [[0, 0], [1, 1], [1, 1], [1, 1]]}
+inputs |= {name: torch.tensor(rows).double().unsqueeze(-1) for name, rows in flags.items()}
+params = {}
+
+
+def param(group, name, *shape, low=-0.7, high=0.7):
+    full = f"{group}.{name}"
+    if full not in params:
+        params[full] = draw(*shape, low=low, high=high).requires_grad_()
+    return params[full]
+
+
+def dense(group, name, x, N, shared, units, act):
+    i = x.shape[-1] if shared else x.shape[-1] // N
+    W = param(group, name + ".W", 1 if shared else N, i, N * units if shared else units)
+    b = param(group, name + ".b", N, 1, units)
+    return act(x @ W[0] + b.reshape(-1) if shared else bank(x, W, b))
+
+
+def mlp(group, name, x, N, hidden, width, act, units, C=None):
+    if C is None:
+        h = dense(group, name + ".1", x, N, True, width, act)
+    else:
+        W = param(group, name + ".1.W", 1, x.shape[-1], N * width)
+        b = param(group, name + ".1.b", N, 1, width)
+        h = act(x @ (W * C.repeat_interleave(width, 2))[0] + b.reshape(-1))
+    for i in range(2, hidden + 1):
+        h = dense(group, f"{name}.{i}", h, N, False, width, act)
+    return dense(group, name + ".out", h, N, False, units, lambda x: x)
+
+
+# ---- the model -----------------------------------------------------------------------------------
+
+def mask(name, causes, effects, weight):
+    logits = param("masks", name, 1, causes, effects, low=-2, high=2)
+    u = torch.tensor([unit(w) for w in words(NODES[name], causes * effects)]).reshape(1, causes, effects)
+    s = torch.sigmoid((logits + torch.log(u / (1 - u))) / O["temperature"])
+    opened = torch.sigmoid(logits - O["temperature"] * torch.log(torch.tensor(0.1 / 1.1)))
+    return (s * 1.2 - 0.1).clamp(0, 1), (opened * weight).sum()
+
+
+def infer(kind, x, n):
+    h = mlp("phi", kind + ".fc", x, 1, 1, O["encoder"], F.relu, O["encoder"])
+    gates = dense("phi", kind + ".lstm", F.relu(h), 1, True, 4 * O["lstm"], lambda x: x)
+    hc = lstm(gates, param("phi", kind + ".lstm.h.W", 1, O["lstm"], 4 * O["lstm"]))
+    out = dense("phi", kind + ".head", hc[..., :O["lstm"]], 1, True, 2 * n, lambda x: x)
+    mean, log_std = out[..., :n], out[..., n:].clamp(-7, 2)
+    eps = normals(NODES["theta_" + kind], T * B * n).reshape(T, B, n)
+    return mean, log_std, mean + log_std.exp() * eps
+
+
+def gauss(target, mean, weight=None):
+    return row_mean(((target - mean) ** 2).sum(-1, keepdim=True) / 2, weight) / O["sd"] ** 2
+
+
+def costs():
+    I = inputs
+    w = torch.cat([torch.full((d, d), O["w_ss"]), torch.full((m, d), O["w_as"]), torch.full((p, d), O["w_ts"])])
+    w[:d] -= torch.eye(d) * O["w_ss"] * (1 - O["diagonal"])
+    w_r = torch.cat([torch.full((d, 1), O["w_sr"]), torch.full((m, 1), O["w_ar"]), torch.full((d, 1), O["w_sr"]),
+                     torch.zeros(q, 1)])
+    C, open_s = mask("C_s", d + m + p, d, w)
+    c, open_r = mask("c_r", 2 * d + m + q, 1, w_r)
+    c = torch.cat([c[:, :-q], torch.ones(1, q, 1)], 1)  # theta_r always reaches r
+    C_tt, open_tt = {}, 0
+    for kind, n in (("s", p), ("r", q)):
+        C_tt[kind], opened = mask("C_tt_" + kind, n, n, torch.full((n, n), O["w_tt"]))
+        open_tt = open_tt + opened
+    theta = {"s": infer("s", torch.cat([I["s"], I["a"], I["s1"], I["change"]], -1), p),
+             "r": infer("r", torch.cat([I["s"], I["a"], I["s1"], I["r"], I["change"]], -1), q)}
+    ts, tr = theta["s"][2], theta["r"][2]
+    rec = mlp("alpha", "rec", torch.cat([I["dec_s"], I["dec_a"], ts], -1), d, 2, O["bank"], torch.tanh, 1, C)
+    rec_r = mlp("beta", "rec", torch.cat([I["dec_s"], I["dec_a"], I["dec_s1"], tr], -1), 1, 2, O["dense"],
+                torch.tanh, 1, c)
+    pred = mlp("alpha", "pred", torch.cat([I["s"], I["a"], shift(ts)], -1), 1, 2, O["dense"], torch.tanh, d)
+    pred_r = mlp("beta", "pred", torch.cat([I["s"], I["a"], I["s1"], shift(tr)], -1), 1, 2, O["dense"], torch.tanh, 1)
+    stay = move = smooth = 0
+    for kind, n in (("s", p), ("r", q)):
+        mean, log_std, sample = theta[kind]
+        prior = mlp("gamma", kind, shift(sample), n, 2, O["prior"], torch.tanh, 1, C_tt[kind])
+        spread = param("gamma", kind + ".log_std", 1, 1, n).clamp(-7, 2).expand(T, B, n)
+        move = move + kl(mean, log_std, prior, spread, I["w_move"])
+        stay = stay + kl(mean, log_std, shift(mean), shift(log_std), I["w_stay"])
+        smooth = smooth + row_mean((mean - shift(mean)).abs().sum(-1, keepdim=True), I["w_smooth"])
+    return dict(rec_dyn=gauss(I["dec_ds"], rec, I["w_rec"]), rec_rw=gauss(I["dec_r"], rec_r, I["w_rec"]),
+                pred_dyn=gauss(I["ds"], pred, I["w_pred"]), pred_rw=gauss(I["r"], pred_r, I["w_pred"]), kl_stay=stay,
+                kl_move=move, sparse=O["k4"] * (open_s + open_r + open_tt), smooth=smooth)
+
+
+c = costs()
+share = float(inputs["w_move"].mean())
+follows = {
+    "phi": O["k1"] * (c["rec_dyn"] + c["rec_rw"]) + O["k2"] * (c["pred_dyn"] + c["pred_rw"])
+    + O["k3"] * ((1 - share) * c["kl_stay"] + share * c["kl_move"]) + O["k5"] * c["smooth"],
+    "gamma": c["kl_move"],
+    "alpha": c["rec_dyn"] + c["pred_dyn"],
+    "beta": c["rec_rw"] + c["pred_rw"],
+    "masks": c["rec_dyn"] + c["rec_rw"] + c["kl_move"] + c["sparse"],
+}
+grads = {}
+for group, total in follows.items():
+    own = [name for name in params if name.startswith(group + ".")]
+    found = torch.autograd.grad(total.sum(), [params[name] for name in own], retain_graph=True)
+    grads |= dict(zip(own, found))
+
+numbers = lambda x: [float(f"{v:.9g}") for v in x.detach().reshape(-1).tolist()]
+json.dump(dict(dims=Z, options=O, nodes=NODES, inputs={k: numbers(v) for k, v in inputs.items()},
+               costs={k: float(v.detach()) for k, v in c.items()}, params={k: numbers(v) for k, v in params.items()},
+               grads={k: numbers(v) for k, v in grads.items()}),
+          open(sys.argv[1] if len(sys.argv) > 1 else "fnvae.json", "w"), separators=(",", ":"))

@@ -1,0 +1,223 @@
+/* test_causal_graph.c - compact representation, scores and exports of small graphs. */
+#include <ctype.h>
+
+#include "fnvae_rig.h"
+
+static const fnvae_dims SIZE = {.d = 5, .m = 2, .p = 3, .q = 2};
+
+static void set(causal_graph *g, int mask, int effect, int cause, double probability)
+{
+    g->mask[mask][effect * g->causes[mask] + cause] = probability;
+}
+
+/* s0 -> s1 -> s2 -> r, s3 -> s4 without a way to r; theta_s0 -> s0, theta_s1 -> theta_s0,
+ * theta_s2 -> s4. */
+static causal_graph *chain(void)
+{
+    causal_graph *g;
+    assert_ok(causal_graph_new(&g, SIZE));
+    for (int i = 0; i < SIZE.d; i++) set(g, CAUSAL_C_ss, i, i, 1);
+    set(g, CAUSAL_C_ss, 1, 0, 0.9);
+    set(g, CAUSAL_C_ss, 2, 1, 0.6);
+    set(g, CAUSAL_C_ss, 4, 3, 1);
+    set(g, CAUSAL_c_sr, 0, 2, 0.8);
+    set(g, CAUSAL_C_as, 3, 1, 1);
+    set(g, CAUSAL_c_ar, 0, 0, 0.51);
+    set(g, CAUSAL_C_ts, 0, 0, 1);
+    set(g, CAUSAL_C_ts, 4, 2, 1);
+    set(g, CAUSAL_C_tt_s, 0, 1, 1);
+    causal_compact(g);
+    return g;
+}
+
+static void only_what_reaches_the_reward_is_kept(void **state)
+{
+    (void)state;
+    causal_graph *g = chain();
+    const bool s_min[] = {true, true, true, false, false}, theta_min[] = {true, true, false};
+    assert_memory_equal(g->s_min, s_min, sizeof s_min);
+    assert_memory_equal(g->theta_s_min, theta_min, sizeof theta_min);
+    assert_true(g->theta_r_min[0] && g->theta_r_min[1]);
+
+    /* an edge at the threshold is none; without it the chain is cut */
+    set(g, CAUSAL_C_ss, 2, 1, 0.5);
+    causal_compact(g);
+    assert_false(g->s_min[1] || g->s_min[0] || g->theta_s_min[0] || g->theta_s_min[1]);
+    assert_true(g->s_min[2]);
+
+    /* a circle ends, and everything in it is kept */
+    set(g, CAUSAL_C_ss, 2, 4, 1);
+    set(g, CAUSAL_C_ss, 3, 4, 1);
+    causal_compact(g);
+    assert_true(g->s_min[4] && g->s_min[3] && g->theta_s_min[2]);
+    causal_graph_free(g);
+}
+
+/* The closure against a brute-force search for paths, on random graphs. */
+static bool reaches(const causal_graph *g, int state, int steps)
+{
+    if (causal_edge(g, CAUSAL_c_sr, 0, state)) return true;
+    for (int i = 0; steps > 0 && i < g->z.d; i++)
+        if (causal_edge(g, CAUSAL_C_ss, i, state) && reaches(g, i, steps - 1)) return true;
+    return false;
+}
+
+static void closure_equals_a_search_for_paths(void **state)
+{
+    (void)state;
+    causal_graph *g;
+    assert_ok(causal_graph_new(&g, SIZE));
+    for (uint32_t seed = 0; seed < 200; seed++) {
+        rng r = rng_stream(1, "graphs", seed);
+        for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
+            for (int i = 0; i < g->effects[k] * g->causes[k]; i++)
+                g->mask[k][i] = rng_uniform(&r) * 0.65;
+        causal_compact(g);
+        for (int j = 0; j < SIZE.d; j++) assert_int_equal(g->s_min[j], reaches(g, j, SIZE.d));
+    }
+    causal_graph_free(g);
+}
+
+static void scores_count(void **state)
+{
+    (void)state;
+    causal_graph *g = chain();
+    uint8_t truth[25] = {0};
+    for (int i = 0; i < 5; i++) truth[i * 6] = 1;
+    truth[1 * 5 + 0] = truth[0 * 5 + 4] = 1; /* one found, one missed; two are extra */
+    causal_score s = causal_compare(g, CAUSAL_C_ss, truth);
+    assert_int_equal(s.hits, 6);
+    assert_int_equal(s.extra, 2);
+    assert_int_equal(s.missing, 1);
+    assert_int_equal(s.shd, 3);
+    assert_float_equal(s.precision, 0.75, 1e-9);
+    assert_float_equal(s.recall, (6.0 / 7), 1e-9);
+    assert_float_equal(s.f1, (12.0 / 15), 1e-9);
+
+    /* nothing to find and nothing found is right */
+    assert_float_equal(causal_count(0, 0, 0).f1, 1, 0);
+    assert_float_equal(causal_count(0, 1, 0).f1, 0, 0);
+
+    /* touched: s0 and s4 here; the truth has another number of factors */
+    const uint8_t C_ts[5] = {1, 0, 0, 1, 0};
+    s = causal_compare_touched(g, C_ts, 1);
+    assert_int_equal(s.hits, 1);
+    assert_int_equal(s.extra, 1);
+    assert_int_equal(s.missing, 1);
+    causal_graph_free(g);
+}
+
+/* ---- exports --------------------------------------------------------------------------------- */
+
+static int occurrences(const char *in, const char *what)
+{
+    int n = 0;
+    for (; (in = strstr(in, what)); in += strlen(what)) n++;
+    return n;
+}
+
+/* Every line is the head, a setting, a node, an edge between nodes that are there, or the end. */
+static void check_dot(const char *dot)
+{
+    char from[32], to[32], declared[48];
+    assert_int_equal(strncmp(dot, "digraph fans {\n", 15), 0);
+    assert_string_equal(dot + strlen(dot) - 2, "}\n");
+    for (const char *line = dot; *line; line = strchr(line, '\n') + 1) {
+        const char *arrow = strstr(line, " -> ");
+        if (!arrow || arrow > strchr(line, '\n')) continue;
+        snprintf(from, sizeof from, "%.*s", (int)(arrow - line - 2), line + 2);
+        snprintf(to, sizeof to, "%.*s", (int)strcspn(arrow + 4, " "), arrow + 4);
+        snprintf(declared, sizeof declared, "\n  %s [label=", from);
+        if (!strstr(dot, declared)) fail_msg("the edge's cause '%s' is no node", from);
+        snprintf(declared, sizeof declared, "\n  %s [label=", to);
+        if (!strstr(dot, declared)) fail_msg("the edge's effect '%s' is no node", to);
+    }
+}
+
+static void dot_names_nodes_and_edges(void **state)
+{
+    (void)state;
+    causal_graph *g = chain();
+    text t = {0};
+    causal_dot(g, &t);
+    assert_ok(text_done(&t));
+    check_dot(t.s);
+    assert_int_equal(occurrences(t.s, " -> "), 5 + 3 + 1 + 1 + 1 + 2 + 1 + SIZE.q);
+    assert_non_null(strstr(t.s, "s0_now -> s1_next [label=\"0.90\"]"));
+    assert_non_null(strstr(t.s, "theta_s0_next -> s0_next"));
+    assert_non_null(strstr(t.s, "theta_s1_now -> theta_s0_next"));
+    text_free(&t);
+    causal_graph_free(g);
+}
+
+/* Tags open and close in order; attributes are quoted. */
+static void check_xml(const char *xml)
+{
+    char open[16][32];
+    int depth = 0;
+    for (const char *at = xml; (at = strchr(at, '<')); at++) {
+        const char *end = strchr(at, '>');
+        assert_non_null(end);
+        char name[32];
+        bool closes = at[1] == '/';
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at + 1 + closes, " />"), at + 1 + closes);
+        int quotes = 0;
+        for (const char *c = at; c < end; c++) quotes += *c == '"';
+        assert_int_equal(quotes % 2, 0);
+        if (closes) {
+            assert_true(depth > 0);
+            assert_string_equal(open[--depth], name);
+        } else if (end[-1] != '/') {
+            assert_true(depth < 16);
+            snprintf(open[depth++], sizeof open[0], "%s", name);
+        }
+    }
+    assert_int_equal(depth, 0);
+}
+
+static void the_drawing_is_well_formed(void **state)
+{
+    (void)state;
+    causal_graph *g = chain();
+    text t = {0};
+    causal_svg(g, &t);
+    assert_ok(text_done(&t));
+    check_xml(t.s);
+    assert_int_equal(occurrences(t.s, "<circle"), 2 * (5 + 3 + 2) + 2 + 1);
+    assert_int_equal(occurrences(t.s, "marker-end"), 14 + SIZE.q);
+    text_free(&t);
+    causal_graph_free(g);
+}
+
+static void json_and_text_tell_the_same(void **state)
+{
+    (void)state;
+    causal_graph *g = chain();
+    json_t *j = causal_json(g);
+    json_t *C = json_object_get(json_object_get(j, "masks"), "C_ss");
+    assert_float_equal(json_real_value(json_array_get(json_array_get(C, 1), 0)), 0.9, 1e-9);
+    assert_true(json_is_true(json_array_get(json_object_get(j, "s_min"), 2)));
+    assert_true(json_is_false(json_array_get(json_object_get(j, "s_min"), 3)));
+    json_decref(j);
+    text t = {0};
+    causal_text(g, &t);
+    assert_ok(text_done(&t));
+    assert_non_null(strstr(t.s, "s_min     s0 s1 s2\n"));
+    assert_non_null(strstr(t.s, "theta_min theta_s0 theta_s1 theta_r0 theta_r1\n"));
+    assert_non_null(strstr(t.s, "0.90* 1.00*"));
+    text_free(&t);
+    causal_graph_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_reaches_the_reward_is_kept),
+        cmocka_unit_test(closure_equals_a_search_for_paths),
+        cmocka_unit_test(scores_count),
+        cmocka_unit_test(dot_names_nodes_and_edges),
+        cmocka_unit_test(the_drawing_is_well_formed),
+        cmocka_unit_test(json_and_text_tell_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

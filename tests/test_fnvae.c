@@ -1,0 +1,358 @@
+/* test_fnvae.c - the FN-VAE: windows, the belief against the posterior of a window, the same bits
+ * for any number of threads and replicas, memory, and a graph that is found. */
+#include "fnvae_rig.h"
+#include "model/linear_map.h"
+
+enum { LIFE = 2000 };
+
+static const float *input(const fnvae *f, int which, int t, int b)
+{
+    nn_shape z = nn_shape_of(f->in[which]);
+    return f->host[which] + ((size_t)t * (size_t)z.B + (size_t)b) * (size_t)z.D;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static void windows_know_their_segments(void **state)
+{
+    (void)state;
+    rig t;
+    const uint64_t seed = 0;
+    fnvae_options o = small_options();
+    o.observed = true;
+    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
+    lifetime *l = toy_life(3, LIFE);
+    observe_all(t.f, 0, l);
+    fnvae_row rows[20];
+    lifetime_window(l, 5, 20, rows); /* the segments change at rows 5 and 15 */
+    rng pick = rng_stream(0, "pick", 0);
+    bool elsewhere = false;
+    for (int again = 0; again < 20; again++) {
+        fnvae_window(t.f, 0, 1, rows, &pick);
+        for (int k = 0; k < 20; k++) {
+            bool begins = k == 5 || k == 15;
+            assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 1), begins, 0);
+            assert_float_equal(*input(t.f, FNVAE_IN_w_stay, k, 1), (!begins), 0);
+            assert_float_equal(*input(t.f, FNVAE_IN_w_pred, k, 1), (k > 0 && !begins), 0);
+
+            /* what is decoded is a row of the same segment */
+            const float *drawn = input(t.f, FNVAE_IN_dec_ds, k, 1);
+            int from = k < 5 ? 0 : k < 15 ? 5 : 15, to = k < 5 ? 5 : k < 15 ? 15 : 20, found = -1;
+            for (int i = from; i < to; i++)
+                if (!memcmp(drawn, input(t.f, FNVAE_IN_ds, i, 1), 2 * sizeof(float))) found = i;
+            assert_true(found >= 0);
+            elsewhere = elsewhere || found != k;
+        }
+    }
+    assert_true(elsewhere);
+    lifetime_free(l);
+    rig_free(&t);
+}
+
+static void continuous_change_is_predicted(void **state)
+{
+    (void)state;
+    rig t;
+    const uint64_t seed = 0;
+    fnvae_options o = small_options();
+    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
+    lifetime *l = toy_life(3, LIFE);
+    fnvae_row rows[20];
+    lifetime_window(l, 0, 20, rows);
+    for (int k = 0; k < 20; k++) rows[k].change = true;
+    rng pick = rng_stream(0, "pick", 0);
+    fnvae_window(t.f, 0, 0, rows, &pick);
+    for (int k = 0; k < 20; k++) {
+        assert_float_equal(*input(t.f, FNVAE_IN_w_pred, k, 0), (k % TOY_EPISODE != 0), 0);
+        assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 0), (k > 0), 0);
+        assert_memory_equal(input(t.f, FNVAE_IN_dec_ds, k, 0), input(t.f, FNVAE_IN_ds, k, 0),
+                            2 * sizeof(float));
+    }
+    lifetime_free(l);
+    rig_free(&t);
+}
+
+/* ---- the belief ------------------------------------------------------------------------------ */
+
+/* Step by step with a carried state, for several worlds and replicas, as in one window. */
+static void filtering_equals_the_posterior(bool mixed)
+{
+    rig t;
+    const uint64_t seeds[] = {4, 5};
+    fnvae_options o = small_options();
+    o.mixed = mixed;
+    rig_new(&t, &o, TOY, 2, 2, seeds, 3);
+    belief *b;
+    fnvae_row rows[20];
+    rng pick = rng_stream(0, "pick", 0);
+    assert_ok(belief_new(&b, t.f));
+    lifetime *l = toy_life(7, LIFE);
+    for (int r = 0; r < 2; r++) {
+        observe_all(t.f, r, l);
+        for (int w = 0; w < 3; w++) {
+            lifetime_window(l, 100 * w + 30 * r, 20, rows);
+            fnvae_window(t.f, r, w, rows, &pick);
+            belief_reset(b, r, w);
+        }
+    }
+    assert_ok(fnvae_infer(t.f));
+    for (int k = 0; k < 20; k++) {
+        for (int r = 0; r < 2; r++)
+            for (int w = 0; w < 3; w++) {
+                fnvae_row row = lifetime_at(l, 100 * w + 30 * r + k);
+                belief_note(b, r, w, &row);
+            }
+        assert_ok(belief_correct(b));
+        for (int r = 0; r < 2; r++)
+            for (int w = 0; w < 3; w++) {
+                const float *mean = belief_mean(b, r, w);
+                size_t at = (size_t)(k * o.batch + w);
+                assert_float_equal(mean[0], nn_data(t.f->theta_s.mean, r)[at], 1e-5);
+                assert_float_equal(mean[1], nn_data(t.f->theta_r.mean, r)[at], 1e-5);
+            }
+    }
+    belief_free(b);
+    lifetime_free(l);
+    rig_free(&t);
+}
+
+static void beliefs_are_posteriors(void **state)
+{
+    (void)state;
+    filtering_equals_the_posterior(false);
+    filtering_equals_the_posterior(true);
+}
+
+static void only_worlds_that_change_are_advanced(void **state)
+{
+    (void)state;
+    rig t;
+    const uint64_t seed = 4;
+    fnvae_options o = small_options();
+    rig_new(&t, &o, TOY, 1, 1, &seed, 2);
+    belief *b;
+    assert_ok(belief_new(&b, t.f));
+    const float here[] = {0.3f, -0.4f};
+    for (int w = 0; w < 2; w++) belief_set(b, 0, w, here);
+    assert_ok(belief_predict(b, (uint8_t[]){0, 1}));
+    assert_memory_equal(belief_mean(b, 0, 0), here, sizeof here);
+    assert_memory_not_equal(belief_mean(b, 0, 1), here, sizeof here);
+    belief_free(b);
+    rig_free(&t);
+}
+
+/* ---- bits and memory ------------------------------------------------------------------------- */
+
+enum { STEPS = 30, MOST = 20000 };
+
+/* Learns through all three stages of the masks and returns a replica's parameters. */
+static size_t learn(int threads, int replicas, uint64_t first, int replica, float *out)
+{
+    rig t;
+    uint64_t seeds[4], made;
+    size_t at = 0;
+    fnvae_options o = small_options();
+    o.updates = STEPS;
+    o.auto_weights = true;
+    for (int r = 0; r < replicas; r++) seeds[r] = first + (uint64_t)r;
+    rig_new(&t, &o, TOY, threads, replicas, seeds, 1);
+    lifetime *l = toy_life(1, LIFE);
+    rng picks[4];
+    for (int r = 0; r < replicas; r++) {
+        observe_all(t.f, r, l);
+        picks[r] = rng_stream(seeds[r], "windows", 0);
+    }
+    made = mem_count();
+    for (int i = 0; i < STEPS; i++) {
+        for (int r = 0; r < replicas; r++) draw_windows(t.f, r, l, &picks[r]);
+        assert_ok(fnvae_update(t.f));
+    }
+    assert_int_equal(mem_count(), made);
+    for (int k = 0; k < FNVAE_GROUPS; k++) {
+        size_t n = nn_group_size(t.f->group[k]);
+        assert_true(at + n <= MOST);
+        memcpy(out + at, nn_group_data(t.f->group[k], NN_VALUES, replica), n * sizeof *out);
+        at += n;
+    }
+    lifetime_free(l);
+    rig_free(&t);
+    return at;
+}
+
+static void same_bits_for_threads_and_replicas(void **state)
+{
+    (void)state;
+    static float one[MOST], two[MOST], third[MOST];
+    size_t n = learn(1, 1, 12, 0, one);
+    assert_int_equal(learn(3, 1, 12, 0, two), n);
+    assert_memory_equal(one, two, n * sizeof *one);
+    assert_int_equal(learn(2, 3, 10, 2, third), n);
+    assert_memory_equal(one, third, n * sizeof *one);
+}
+
+static int make_one(void)
+{
+    const uint64_t seed = 0;
+    fnvae_options o = small_options();
+    pool *p = NULL;
+    nn_backend *cpu = NULL;
+    fnvae *f = NULL;
+    belief *b = NULL;
+    lifetime *l = NULL;
+    causal_graph *g = NULL;
+    int rc = pool_new(&p, 1);
+    if (rc == 0) rc = nn_cpu_new(&cpu, p);
+    if (rc == 0) rc = fnvae_new(&f, cpu, &o, TOY, 1, &seed, 1);
+    if (rc == 0) rc = belief_new(&b, f);
+    if (rc == 0) rc = lifetime_new(&l, TOY, 10);
+    if (rc == 0) rc = causal_graph_new(&g, TOY);
+    causal_graph_free(g);
+    lifetime_free(l);
+    belief_free(b);
+    fnvae_free(f);
+    nn_backend_free(cpu);
+    pool_free(p);
+    return rc;
+}
+
+static void every_failed_allocation_is_survived(void **state)
+{
+    (void)state;
+    fail_every_allocation(make_one);
+}
+
+static void presets_are_known_by_name(void **state)
+{
+    (void)state;
+    const char *ini;
+    assert_ok(fnvae_preset("paper", &ini));
+    assert_non_null(strstr(ini, "bank = 512"));
+    assert_fails(fnvae_preset("papper", &ini), FANS_EINVAL, "did you mean 'paper'?");
+}
+
+/* ---- ablations ------------------------------------------------------------------------------- */
+
+static void ablations_do_what_they_say(void **state)
+{
+    (void)state;
+    const uint64_t seed = 0;
+    for (int k = 0; k < 6; k++) {
+        rig t;
+        causal_graph *g;
+        fnvae_options o = small_options();
+        o.updates = 10;
+        o.structure = k != 0;
+        o.predict_state = k != 1;
+        o.predict_reward = k != 2;
+        o.smooth = k == 3 ? 3 : k == 4 ? 1 : k == 5 ? 2 : 0;
+        rig_new(&t, &o, TOY, 1, 1, &seed, 1);
+        lifetime *l = toy_life(1, LIFE);
+        rng pick = rng_stream(0, "windows", 0);
+        observe_all(t.f, 0, l);
+        for (int i = 0; i < 10; i++) {
+            draw_windows(t.f, 0, l, &pick);
+            assert_ok(fnvae_update(t.f));
+        }
+        assert_ok(causal_graph_new(&g, TOY));
+        causal_graph_of(g, t.f, 0);
+        if (k == 0) assert_float_equal(g->mask[CAUSAL_C_ss][1], 1, 0); /* dense */
+        assert_true((fnvae_cost(t.f, FNVAE_pred_dyn, 0) == 0) == (k == 1));
+        assert_true((fnvae_cost(t.f, FNVAE_pred_rw, 0) == 0) == (k == 2));
+        assert_true((nn_scalar_get(t.f->k_smooth, 0) == 0) == (k == 3));
+        assert_true(isfinite(fnvae_total(t.f, 0)));
+        causal_graph_free(g);
+        lifetime_free(l);
+        rig_free(&t);
+    }
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+/* Beliefs at the ends of fresh episodes against the true factors. */
+static double r2_at_ends(fnvae *f, const lifetime *l, bool reward)
+{
+    enum { EPISODES = 100 };
+    static float beliefs[EPISODES * 2];
+    static double truth[EPISODES];
+    belief *b;
+    assert_ok(belief_new(&b, f));
+    for (int i = 0; i < EPISODES * TOY_EPISODE; i++) {
+        fnvae_row row = lifetime_at(l, i);
+        belief_note(b, 0, 0, &row);
+        assert_ok(belief_correct(b));
+        int episode = i / TOY_EPISODE;
+        memcpy(beliefs + 2 * episode, belief_mean(b, 0, 0), 2 * sizeof(float));
+        truth[episode] = (double)(reward ? *row.theta_r : *row.theta_s);
+    }
+    belief_free(b);
+    return linear_map_r2(beliefs, 2, truth, EPISODES);
+}
+
+static void a_small_world_is_understood(void **state)
+{
+    (void)state;
+    rig t;
+    const uint64_t seed = 0;
+    fnvae_options o = small_options();
+    o.updates = 1500;
+    o.encoder = o.lstm = 32;
+    rig_new(&t, &o, TOY, 2, 1, &seed, 1);
+    lifetime *l = toy_life(1, LIFE), *fresh = toy_life(2, LIFE);
+    rng pick = rng_stream(0, "windows", 0);
+    observe_all(t.f, 0, l);
+    for (int i = 0; i < o.updates; i++) {
+        draw_windows(t.f, 0, l, &pick);
+        assert_ok(fnvae_update(t.f));
+    }
+    causal_graph *g;
+    assert_ok(causal_graph_new(&g, TOY));
+    causal_graph_of(g, t.f, 0);
+    assert_int_equal(causal_compare(g, CAUSAL_C_ss, (const uint8_t[]){1, 0, 1, 1}).shd, 0);
+    assert_int_equal(causal_compare(g, CAUSAL_C_as, (const uint8_t[]){1, 0}).shd, 0);
+    assert_int_equal(causal_compare(g, CAUSAL_C_ts, (const uint8_t[]){0, 1}).shd, 0);
+    assert_int_equal(causal_compare(g, CAUSAL_c_sr, (const uint8_t[]){0, 1}).shd, 0);
+    assert_int_equal(causal_compare(g, CAUSAL_c_ar, (const uint8_t[]){0}).shd, 0);
+    double of_s = r2_at_ends(t.f, fresh, false), of_r = r2_at_ends(t.f, fresh, true);
+    if (!(of_s > 0.9 && of_r > 0.9)) fail_msg("R² %.3f and %.3f", of_s, of_r);
+    causal_graph_free(g);
+    lifetime_free(l);
+    lifetime_free(fresh);
+    rig_free(&t);
+}
+
+static void a_linear_map_is_judged_on_other_samples(void **state)
+{
+    (void)state;
+    enum { N = 60 };
+    float x[N * 2];
+    double y[N], noise[N];
+    rng r = rng_stream(0, "samples", 0);
+    for (int i = 0; i < N; i++) {
+        x[2 * i] = (float)rng_normal(&r);
+        x[2 * i + 1] = 3; /* a latent that never moves */
+        y[i] = 2 - 5 * (double)x[2 * i];
+        noise[i] = rng_normal(&r);
+    }
+    assert_true(linear_map_r2(x, 2, y, N) > 0.9999);
+    assert_true(linear_map_r2(x, 2, noise, N) < 0.3);
+    for (int i = 0; i < N; i++) y[i] = 1;
+    assert_true(isnan(linear_map_r2(x, 2, y, N)));
+    assert_true(isnan(linear_map_r2(x, 2, noise, 4)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_know_their_segments),
+        cmocka_unit_test(continuous_change_is_predicted),
+        cmocka_unit_test(beliefs_are_posteriors),
+        cmocka_unit_test(only_worlds_that_change_are_advanced),
+        cmocka_unit_test(same_bits_for_threads_and_replicas),
+        cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(presets_are_known_by_name),
+        cmocka_unit_test(ablations_do_what_they_say),
+        cmocka_unit_test(a_linear_map_is_judged_on_other_samples),
+        cmocka_unit_test(a_small_world_is_understood),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

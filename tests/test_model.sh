@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# test_model.sh FANS BUILD - fitting, judging and drawing a model with the tool, and its misuse.
+set -u
+fans=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+bad=0
+
+complain() {
+    echo "FAILED: $*"
+    bad=1
+}
+
+# refuses STATUS TEXT ARGUMENTS... : that exit status and one line with TEXT
+refuses() {
+    local status=$1 text=$2 got
+    shift 2
+    "$fans" "$@" >"$folder/out" 2>"$folder/err"
+    got=$?
+    [ $got = "$status" ] || complain "fans $*: exit status $got, not $status"
+    [ ! -s "$folder/out" ] || complain "fans $*: prints to stdout"
+    [ "$(wc -l <"$folder/err")" = 1 ] || complain "fans $*: not one line: $(cat "$folder/err")"
+    grep -qF -- "fans: $text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
+}
+
+cat >"$folder/task.ini" <<'TEXT'
+[env]
+name = fnmdp
+d = 3
+m = 1
+p = 1
+q = 1
+horizon = 10
+[change.theta_s0]
+clock = episode
+function = sine
+amplitude = 2
+frequency = 0.5
+[change.theta_r0]
+clock = episode
+function = sine
+amplitude = 2
+frequency = 0.3
+[fnvae]
+window = 20
+batch = 2
+updates = 20
+TEXT
+
+fit() { # DIR OPTIONS...
+    local to=$1
+    shift
+    "$fans" model fit "$folder/task.ini" --preset small --transitions 500 --episodes 40 --out "$to" \
+        --json "$to.json" "$@" >"$to.txt" 2>"$to.err" || complain "fit: $(cat "$to.err")"
+}
+
+# a fit prints its figures; the same command gives the same model, whatever the threads
+fit "$folder/a" --threads 1
+fit "$folder/b" --threads 2
+cmp -s "$folder/a/model.safetensors" "$folder/b/model.safetensors" || complain "threads change the model"
+for word in C_ss touched all theta_s0 "one step ahead"; do
+    grep -qF "$word" "$folder/a.txt" || complain "fit does not print $word"
+done
+grep -q '"f1"' "$folder/a.json" || complain "fit's figures lack F1"
+
+# what was kept is what was fitted
+"$fans" model eval "$folder/a" --episodes 40 --json "$folder/eval.json" >"$folder/eval.txt" 2>&1 ||
+    complain "eval: $(cat "$folder/eval.txt")"
+grep -v " updates on " "$folder/a.txt" | cmp -s - "$folder/eval.txt" || complain "eval differs from fit"
+fit "$folder/c" --seed 3
+cmp -s "$folder/a/model.safetensors" "$folder/c/model.safetensors" && complain "the seed has no effect"
+
+# the graph
+"$fans" graph "$folder/a" --svg "$folder/g.svg" --dot "$folder/g.dot" --json "$folder/g.json" >"$folder/g.txt" ||
+    complain "graph"
+grep -q "s_min" "$folder/g.txt" || complain "graph prints no s_min"
+grep -q "</svg>" "$folder/g.svg" || complain "no drawing"
+grep -q "digraph" "$folder/g.dot" || complain "no Graphviz"
+grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"
+
+# observed factors: every mask is judged
+fit "$folder/o" --set fnvae.observed=true
+grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
+
+# data from a file
+sed '/^\[fnvae\]/,$d' "$folder/task.ini" >"$folder/world.ini"
+"$fans" rollout "$folder/world.ini" --episodes 50 --csv "$folder/life.csv" >/dev/null || complain "rollout"
+fit "$folder/d" --data "$folder/life.csv"
+grep -q "on 500 transitions" "$folder/d.txt" || complain "not all of the file was read"
+cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a file of the same life differs"
+head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
+refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
+head -12 "$folder/life.csv" >"$folder/short.csv"
+refuses 1 "$folder/short.csv: 11 transitions: fewer than fnvae.window = 20" model fit "$folder/task.ini" \
+    --data "$folder/short.csv"
+echo "a,b" >"$folder/other.csv"
+refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"
+
+refuses 2 "model: fit or eval is missing" model
+refuses 2 "model: there is no 'fti'; there are fit and eval" model fti
+refuses 2 "model fit: CONFIG is missing" model fit
+refuses 1 "there is no preset 'smal'; did you mean 'small'?" model fit "$folder/task.ini" --preset smal
+refuses 1 "/no/such/config.ini: " model eval /no/such
+refuses 1 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
+refuses 1 "model.transitions = 100: fewer than fnvae.window = 200" model fit "$folder/task.ini" \
+    --set fnvae.window=200 --set model.transitions=100
+sed -i 's/lstm = .*/lstm = 7/' "$folder/b/config.ini"
+refuses 1 "" model eval "$folder/b"
+exit $bad
