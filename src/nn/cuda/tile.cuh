@@ -16,8 +16,7 @@ namespace wmma = nvcuda::wmma;
 
 /* TALL × WIDE tiles, MICRO × SPAN numbers per thread, GROUPS ways to split k. A thread's columns
  * lie in fours, 4 · ACROSS apart: reading four at a time is what shared memory likes. The more
- * numbers per thread, the fewer reads per product: 4 × 4 is bound by shared memory, 8 × 8 is not.
- */
+ * numbers per thread, the fewer reads per product, and the more registers. */
 template <int TALL, int WIDE, int MICRO, int SPAN, int GROUPS> struct tile {
     enum { DEPTH = 16, PAD = 4 };
     enum { ACROSS = WIDE / SPAN, TEAM = TALL / MICRO * ACROSS, THREADS = TEAM * GROUPS };
