@@ -3,7 +3,6 @@
  * Libraries that FANS can do without (GL, CUDA) are opened at run time, here as in the code that
  * uses them, so that one binary runs with or without them. They are not closed again: the process
  * ends soon, and drivers do not all survive it. */
-#include <dlfcn.h>
 #include <mujoco/mujoco.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdint.h>
@@ -20,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "env/gl.h"
+#include "nn/nn.h"
 
 /* One line of the report. */
 typedef struct finding {
@@ -139,10 +139,6 @@ static void check_memory(finding *f)
 
 /* ---- libraries and programs that may be missing ---------------------------------------------- */
 
-/* dlsym gives a data pointer; ISO C has no cast from it to a function. */
-#define SYMBOL(to, library, name) \
-    (*(void **)&(to) = (library) ? dlsym(library, name) : NULL, (to) != NULL)
-
 /* Which GL draws pictures for people; agents' cameras need none. */
 static void check_gl(finding *f)
 {
@@ -179,32 +175,14 @@ static void check_ffmpeg(finding *f)
     f->without = "videos are written as folders of PNG frames";
 }
 
+/* Which GPU trains, or the first thing that is missing for it. */
 static void check_cuda(finding *f)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    int (*init)(unsigned), (*driver_version)(int *), (*count)(int *), (*get)(int *, int);
-    int (*device_name)(char *, int, int);
-    f->found = false;
-    f->install = "install NVIDIA's driver (it brings libcuda.so.1)";
+    char detail[256];
+    f->found = nn_cuda_probe(detail, sizeof detail) == 0;
+    f->install = "install NVIDIA's driver and cuBLAS, and build where nvcc is found";
     f->without = "everything runs on the CPU";
-    if (!SYMBOL(init, library, "cuInit") || !SYMBOL(count, library, "cuDeviceGetCount") ||
-        !SYMBOL(driver_version, library, "cuDriverGetVersion") ||
-        !SYMBOL(get, library, "cuDeviceGet") || !SYMBOL(device_name, library, "cuDeviceGetName")) {
-        text_add(&f->detail, "no libcuda.so.1");
-        return;
-    }
-    int version = 0, devices = 0, device;
-    char name[256] = "";
-    if (init(0) || count(&devices) || devices == 0 || get(&device, 0) ||
-        device_name(name, sizeof name, device) || driver_version(&version)) {
-        text_add(&f->detail, "libcuda.so.1 is there, but finds no GPU");
-        return;
-    }
-    f->found = true;
-    text_add(&f->detail, "%d × %s, driver for CUDA %d.%d", devices, name, version / 1000,
-             version % 1000 / 10);
-    json_object_set_new(f->figures, "devices", json_integer(devices));
-    json_object_set_new(f->figures, "name", json_string(name));
+    text_add(&f->detail, "%s", detail);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -49,20 +49,6 @@ static char *describe_system(const char *device)
     return s;
 }
 
-/* --device: a GPU where there is one, unless the CPU is asked for. */
-static int open_backend(session *s, const char *device)
-{
-    nn_cuda_options o = {.device = 0, .precision = NN_FP32};
-    bool any = !strcmp(device, "auto"), cuda = !strcmp(device, "cuda");
-    if (!any && !cuda && strcmp(device, "cpu"))
-        return fans_fail(FANS_EINVAL, "--device %s: not one of auto, cpu and cuda", device);
-    if (cuda || any) {
-        int rc = nn_cuda_new(&s->backend, &o);
-        if (rc == 0 || cuda) return rc;
-    }
-    return nn_cpu_new(&s->backend, s->pool);
-}
-
 /* --steps says how long; a run's length is kept in episodes. */
 static int shorten(session *s, int steps)
 {
@@ -82,7 +68,7 @@ int session_open(session *s, const session_wish *w)
     if (w->steps > 0) TRY(shorten(s, w->steps));
     TRY(algo_find(&s->setup.algo, s->setup.options.algo));
     TRY(pool_new(&s->pool, w->threads));
-    TRY(open_backend(s, w->device));
+    TRY(nn_device_new(&s->backend, w->device, NN_FP32, s->pool, NULL, 0));
     TRY((s->system = describe_system(nn_backend_name(s->backend))) ? 0 : FANS_ENOMEM);
     s->setup.task = s->task;
     s->setup.config = s->config;

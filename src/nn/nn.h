@@ -83,6 +83,12 @@ typedef struct nn_cuda_options {
 } nn_cuda_options;
 int nn_cuda_new(nn_backend **out, const nn_cuda_options *o);
 
+/* By name, as users choose it: "cpu", "cuda", "cuda:1" (the second GPU), or "auto", which is a GPU
+ * where there is one and the CPU where not. `why`, where not NULL, gets a line on what "auto" chose
+ * and why. */
+int nn_device_new(nn_backend **out, const char *device, nn_precision precision, struct pool *p,
+                  char *why, size_t size);
+
 /* Says in one line which GPU there is, or why there is none; 0 or a negative code. */
 int nn_cuda_probe(char *out, size_t size);
 

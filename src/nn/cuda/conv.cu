@@ -134,7 +134,7 @@ struct to_output {
 /* ---- products -------------------------------------------------------------------------------- */
 
 template <class A, class B, class Out>
-__global__ void __launch_bounds__(conv_tile::THREADS)
+__global__ void __launch_bounds__(conv_tile::THREADS, conv_tile::RESIDENT)
     product(const __grid_constant__ A a, const __grid_constant__ B b,
             const __grid_constant__ Out out, int m, int n, int k)
 {
@@ -153,7 +153,7 @@ static void run_product(gpu *self, const A &a, const B &b, const Out &out, int m
 
 /* The weights' gradient: few tiles and a long inner dimension, which blocks share. */
 template <class A, class B>
-__global__ void __launch_bounds__(conv_tile::THREADS)
+__global__ void __launch_bounds__(conv_tile::THREADS, conv_tile::RESIDENT)
     split_product(const __grid_constant__ A a, const __grid_constant__ B b, float *parts, int m,
                   int n, int k, int length)
 {

@@ -156,11 +156,11 @@ __device__ inline double block_sum(double x)
     return sum;
 }
 
-__device__ inline float act_value(int act, float x)
+/* Activations. All but the common ones stay out of line: a kernel that must be fetched before it
+ * can run should be short. */
+__device__ __noinline__ static float act_value_rest(int act, float x)
 {
     switch (act) {
-    case NN_RELU:
-        return x > 0 ? x : 0;
     case NN_LEAKY_RELU:
         return x > 0 ? x : 0.2f * x;
     case NN_ELU:
@@ -177,12 +177,15 @@ __device__ inline float act_value(int act, float x)
     return x;
 }
 
-/* d · act'(x), where y = act(x) */
-__device__ inline float act_slope(int act, float y, float d)
+__device__ inline float act_value(int act, float x)
+{
+    if (act == NN_LINEAR) return x;
+    return act == NN_RELU ? (x > 0 ? x : 0) : act_value_rest(act, x);
+}
+
+__device__ __noinline__ static float act_slope_rest(int act, float y, float d)
 {
     switch (act) {
-    case NN_RELU:
-        return y > 0 ? d : 0;
     case NN_LEAKY_RELU:
         return d * (y > 0 ? 1 : 0.2f);
     case NN_ELU:
@@ -197,6 +200,12 @@ __device__ inline float act_slope(int act, float y, float d)
         return d * y;
     }
     return d;
+}
+
+/* d · act'(x), where y = act(x) */
+__device__ inline float act_slope(int act, float y, float d)
+{
+    return act == NN_RELU ? (y > 0 ? d : 0) : act_slope_rest(act, y, d);
 }
 
 #endif

@@ -12,14 +12,24 @@
 /* Joined inputs, read where they lie; a bank has but one. */
 struct joined {
     enum { along = true };
+    typedef float4 raw;
     const nn_call *c;
     int r;
-    __device__ float operator()(int row, int k) const
+    __device__ float4 ready(const raw &v) const { return v; }
+    __device__ bool whole(int, int) const { return false; }
+    /* NULL outside */
+    __device__ const float *place(int row, int k, int rows, int depth) const
     {
         int i = 0;
+        if (row >= rows || k >= depth) return NULL;
         while (k >= c->in[i].shape.D) k -= c->in[i++].shape.D;
-        const nn_tensor *x = &c->in[i];
-        return nn_v(x, r)[(size_t)row * (size_t)x->shape.D + (size_t)k];
+        return nn_v(&c->in[i], r) + (size_t)row * (size_t)c->in[i].shape.D + (size_t)k;
+    }
+    template <bool WHOLE> __device__ raw quad(int row, int k, int rows, int depth) const
+    {
+        const float *p[4];
+        for (int j = 0; j < 4; j++) p[j] = place(row, k + j, rows, depth);
+        return {p[0] ? *p[0] : 0, p[1] ? *p[1] : 0, p[2] ? *p[2] : 0, p[3] ? *p[3] : 0};
     }
 };
 
@@ -35,7 +45,8 @@ struct finished {
 };
 
 template <class TILE>
-__global__ void __launch_bounds__(TILE::THREADS) forward(const __grid_constant__ nn_call c)
+__global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
+    forward(const __grid_constant__ nn_call c)
 {
     await_previous();
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)];
@@ -50,13 +61,13 @@ __global__ void __launch_bounds__(TILE::THREADS) forward(const __grid_constant__
     if (LINEAR_INPUTS(&c) == 1)
         TILE::run(mem, row, column, rows, outputs, 0, inputs, a, b, out);
     else
-        TILE::run(mem, row, column, rows, outputs, 0, inputs, one_by_one<joined>{{&c, r}}, b, out);
+        TILE::run(mem, row, column, rows, outputs, 0, inputs, joined{&c, r}, b, out);
 }
 
 /* Whether tiles of 64 × 64 would keep the GPU busy. */
 static bool many(const gpu *self, int m, int n, int count)
 {
-    return (long)((m + 63) / 64) * ((n + 63) / 64) * count >= 2L * self->processors;
+    return (long)((m + 63) / 64) * ((n + 63) / 64) * count >= self->processors;
 }
 
 template <class TILE> static void launch_forward(const nn_call *c)
@@ -144,7 +155,7 @@ template <class TILE> __device__ static void bias(const nn_call &c, int r, int c
 }
 
 template <class TILE>
-__global__ void __launch_bounds__(TILE::THREADS)
+__global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     backward(const __grid_constant__ nn_call c, const __grid_constant__ jobs all)
 {
     await_previous();

@@ -4,8 +4,8 @@
  * cell for them as it writes. Backward, a block computes dh for some units of step t, from the
  * gates' gradients of step t + 1, and goes on to the gates' gradients of step t. So a step is one
  * kernel, and steps follow each other inside the plan's graph; the two encoders of an FN-VAE run
- * side by side. Scratch memory is laid out as on the CPU: gates, tanh c, h before each step, and
- * dc.
+ * side by side. In the lower precisions the products run on the tensor cores, as tf32. Scratch
+ * memory is laid out as on the CPU: gates, tanh c, h before each step, and dc.
  *
  *     i, f, g, o = gates_t + h_{t-1} W;   c_t = σ(f) c_{t-1} + σ(i) tanh(g);   h_t = σ(o) tanh(c_t)
  */
@@ -18,7 +18,7 @@
 
 enum { UNITS = 8, THREADS = 256 }; /* units of a forward block: 8 × 4 gates are a tile's width */
 
-typedef tile<32, 32, 4, 4> gate_tile;
+typedef tile<32, 32, 8, 4, 8> gate_tile;
 
 typedef struct parts {
     float *gates, *tanh_c, *h_before, *dc;
@@ -66,14 +66,16 @@ __global__ static void first_h(const __grid_constant__ nn_call c)
 /* Column j of a tile is gate j / UNITS of unit j % UNITS. */
 struct gate_weights {
     enum { along = false };
+    typedef float4 raw;
+    __device__ float4 ready(const raw &v) const { return v; }
     const float *W;
     int H, unit;
-    bool aligned;
-    __device__ float4 quad(int column, int k, int extent, int depth) const
+    __device__ bool whole(int, int) const { return is_aligned(W, H); }
+    template <bool WHOLE> __device__ float4 quad(int column, int k, int extent, int depth) const
     {
         int u = unit + column % UNITS;
         const float *at = W + ((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u;
-        return load_quad(at, aligned, column < extent && k < depth ? H - u : 0);
+        return load_quad<WHOLE>(at, column < extent && k < depth ? H - u : 0);
     }
 };
 
@@ -110,7 +112,8 @@ __device__ static void forward_cell(const nn_call *c, int r, int t, int b, int u
         p.h_before[(row + (size_t)B) * h + u] = starts(c, r, t + 1, b) ? 0 : now;
 }
 
-__global__ static void __launch_bounds__(THREADS)
+template <bool TF32>
+__global__ static void __launch_bounds__(THREADS, gate_tile::RESIDENT)
     forward_step(const __grid_constant__ nn_call c, int t)
 {
     await_previous();
@@ -120,9 +123,9 @@ __global__ static void __launch_bounds__(THREADS)
     int row0 = (int)blockIdx.y * 32, unit0 = (int)blockIdx.x * UNITS;
     size_t at = (size_t)t * (size_t)B * (size_t)H;
     matrix<true> h(parts_of(&c, r).h_before + at, H);
-    gate_weights W = {nn_v(&c.in[1], r), H, unit0, is_aligned(nn_v(&c.in[1], r), H)};
+    gate_weights W = {nn_v(&c.in[1], r), H, unit0};
     to_shared out = {sums, row0};
-    gate_tile::run(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
+    gate_tile::run<TF32>(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
     int b = (int)threadIdx.x / UNITS, u = (int)threadIdx.x % UNITS;
     if (row0 + b < B && unit0 + u < H) forward_cell(&c, r, t, row0 + b, unit0 + u, &sums[b][u]);
 }
@@ -134,8 +137,9 @@ void lstm_forward(const nn_call *c)
     launch(self, "lstm", first_h, dim3(blocks_of((size_t)B * H, THREADS), (unsigned)c->replicas),
            THREADS, *c);
     dim3 grid(blocks_of(H, UNITS), blocks_of(B, 32), (unsigned)c->replicas);
-    for (int t = 0; t < c->out.shape.T; t++)
-        launch(self, "lstm", forward_step, grid, THREADS, *c, t);
+    void (*step)(nn_call, int) =
+        self->precision == NN_FP32 ? forward_step<false> : forward_step<true>;
+    for (int t = 0; t < c->out.shape.T; t++) launch(self, "lstm", step, grid, THREADS, *c, t);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -185,6 +189,7 @@ struct state_gradient {
 };
 
 /* dh_t = dgates_{t+1} W^T, then what becomes of it. t = -1: the state before the first step. */
+template <bool TF32>
 __global__ static void __launch_bounds__(THREADS)
     backward_step(const __grid_constant__ nn_call c, int t)
 {
@@ -196,9 +201,9 @@ __global__ static void __launch_bounds__(THREADS)
     size_t at = (size_t)(t + 1) * (size_t)B * 4 * (size_t)H;
     matrix<true> d(parts_of(&c, r).gates + at, 4 * H), W(nn_v(&c.in[1], r), 4 * H);
     if (t < 0)
-        small_tile::run(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
+        small_tile::run<TF32>(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
     else
-        small_tile::run(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
+        small_tile::run<TF32>(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
 }
 
 /* dW = h_before^T dgates, over all rows at once */
@@ -228,7 +233,9 @@ void lstm_backward(const nn_call *c)
     unsigned H = (unsigned)c->in[1].shape.B, B = (unsigned)c->out.shape.B;
     dim3 grid(blocks_of(H, 16), blocks_of(B, 32), (unsigned)c->replicas);
     bool state = STATE(c) > 0 && c->in[STATE(c)].g;
+    void (*step)(nn_call, int) =
+        self->precision == NN_FP32 ? backward_step<false> : backward_step<true>;
     for (int t = c->out.shape.T - 1; t >= (state ? -1 : 0); t--)
-        launch(self, "lstm backward", backward_step, grid, THREADS, *c, t);
+        launch(self, "lstm backward", step, grid, THREADS, *c, t);
     if (c->in[1].g) weight_gradient(c);
 }

@@ -33,20 +33,24 @@ __device__ static void rows_gauss_sample_back(const nn_call *c, int r, size_t fr
     }
 }
 
+/* A warp per row: its lanes compute the terms, which are then added up in order. */
 __device__ static void rows_squash_logp(const nn_call *c, int r, size_t from, size_t to)
 {
     const real half_log_2pi = 0.91893853320467274178f, ln2 = 0.69314718055994530942f;
-    size_t D = (size_t)c->in[0].shape.D;
-    EACH(row, 1)
-    {
-        const real *u = nn_v(&c->in[0], r) + row * D, *m = nn_v(&c->in[1], r) + row * D;
-        const real *s = nn_v(&c->in[2], r) + row * D;
+    int D = c->in[0].shape.D, lane_of = (int)threadIdx.x % 32;
+    for (size_t row = from + threadIdx.x / 32; row < to; row += blockDim.x / 32) {
         real sum = 0;
-        for (size_t j = 0; j < D; j++) {
-            real z = (u[j] - m[j]) * nn_exp(-s[j]);
-            sum -= z * z / 2 + s[j] + half_log_2pi + 2 * (ln2 - u[j] - nn_softplus(-2 * u[j]));
+        for (int base = 0; base < D; base += 32) {
+            size_t i = row * (size_t)D + (size_t)(base + lane_of);
+            real term = 0;
+            if (base + lane_of < D) {
+                real u = nn_v(&c->in[0], r)[i], s = nn_v(&c->in[2], r)[i];
+                real z = (u - nn_v(&c->in[1], r)[i]) * nn_exp(-s);
+                term = z * z / 2 + s + half_log_2pi + 2 * (ln2 - u - nn_softplus(-2 * u));
+            }
+            for (int j = 0; j < 32 && base + j < D; j++) sum -= __shfl_sync(~0u, term, j);
         }
-        nn_v(&c->out, r)[row] = sum;
+        if (lane_of == 0) nn_v(&c->out, r)[row] = sum;
     }
 }
 

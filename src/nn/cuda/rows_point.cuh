@@ -6,9 +6,10 @@
 #include "nn/broadcast.h"
 #include "nn/cuda/cuda.cuh"
 
-/* i runs over the elements of rows [from, to), D each. */
-#define EACH(i, D) \
-    for (size_t i = from * (size_t)(D) + threadIdx.x; i < to * (size_t)(D); i += blockDim.x)
+/* i runs over the elements of rows [from, to), D each. Not unrolled: most threads treat one. */
+#define EACH(i, D)                                                                              \
+    _Pragma("unroll 1") for (size_t i = from * (size_t)(D) + threadIdx.x; i < to * (size_t)(D); \
+                             i += blockDim.x)
 
 __device__ static void rows_activate(const nn_call *c, int r, size_t from, size_t to)
 {

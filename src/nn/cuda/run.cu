@@ -175,6 +175,17 @@ static bool depends(const accesses *later, const accesses *earlier)
            meet(e->reads, e->read_count, l->writes, l->write_count);
 }
 
+/* The last piece looks at losses and moves counters on; both may be long before the end. */
+static void note_end(accesses *a, const nn_program *p)
+{
+    const int most_reads = sizeof a->reads / sizeof *a->reads;
+    const int most_writes = sizeof a->writes / sizeof *a->writes;
+    for (int i = 0; i < p->loss_count && a->read_count < most_reads; i++)
+        a->reads[a->read_count++] = p->losses[i].v;
+    for (size_t i = 0; i < p->step_count && a->write_count < most_writes; i++)
+        if (p->steps[i].call.counter) a->writes[a->write_count++] = p->steps[i].call.counter;
+}
+
 static bool find_waits(gpu *self, compiled *x, const nn_program *p)
 {
     accesses *all = (accesses *)self->host.alloc((size_t)x->count * sizeof *all);
@@ -182,11 +193,10 @@ static bool find_waits(gpu *self, compiled *x, const nn_program *p)
     for (int i = 0; i < x->count; i++) {
         piece *q = &x->pieces[i];
         for (int k = 0; k < q->count; k++) note_step(&all[i], &p->steps[q->first + k]);
-        bool ends = i == 0 || i == x->count - 1; /* simple: wait for all, be waited for by some */
+        if (i == x->count - 1) note_end(&all[i], p);
         for (int j = i - 1; j >= 0; j--) {
-            bool direct = ends || (j > 0 && depends(&all[i], &all[j]));
-            if (j == 0 && !ends && p->steps[q->first].backward) direct = true; /* needs its seeds */
-            if (!direct || q->after[j]) continue;
+            bool needs_seeds = j == 0 && q->count > 0 && p->steps[q->first].backward;
+            if (q->after[j] || !(needs_seeds || depends(&all[i], &all[j]))) continue;
             q->waits[j] = q->after[j] = true;
             for (int k = 0; k < j; k++) q->after[k] = q->after[k] || x->pieces[j].after[k];
         }
@@ -212,7 +222,7 @@ static void choose_lanes(compiled *x)
             for (int m = 0; m < LANES; m++) oldest = oldest && last[l] <= last[m];
             if (oldest) best = l;
         }
-        q->lane = i == 0 || i == x->count - 1 ? 0 : best;
+        q->lane = best;
         last[q->lane] = i;
     }
 }
@@ -244,13 +254,15 @@ int gpu_prepare(void *arg, nn_program *p)
 
 static void queue_pieces(gpu *self, const nn_program *p, compiled *x)
 {
-    bool used[LANES] = {true};
+    int last[LANES];
+    for (int l = 0; l < LANES; l++) last[l] = -1;
     gpu_ok(self, cudaEventRecord(x->start, self->lanes[0].stream), "recording");
     for (int i = 0; i < x->count; i++) {
         piece *q = &x->pieces[i];
         lane *l = self->now = &self->lanes[q->lane];
-        if (!used[q->lane]) gpu_ok(self, cudaStreamWaitEvent(l->stream, x->start, 0), "waiting");
-        used[q->lane] = true;
+        if (last[q->lane] < 0 && q->lane > 0)
+            gpu_ok(self, cudaStreamWaitEvent(l->stream, x->start, 0), "waiting");
+        last[q->lane] = i;
         for (int j = 0; j < i; j++)
             if (q->waits[j] && x->pieces[j].lane != q->lane)
                 gpu_ok(self, cudaStreamWaitEvent(l->stream, x->pieces[j].done, 0), "waiting");
@@ -258,6 +270,10 @@ static void queue_pieces(gpu *self, const nn_program *p, compiled *x)
         gpu_ok(self, cudaEventRecord(q->done, l->stream), "recording");
     }
     self->now = &self->lanes[0];
+    for (int l = 1; l < LANES; l++) /* all is done when the first lane is */
+        if (last[l] >= 0)
+            gpu_ok(self, cudaStreamWaitEvent(self->now->stream, x->pieces[last[l]].done, 0),
+                   "waiting");
 }
 
 static void capture(gpu *self, const nn_program *p, compiled *x)
