@@ -198,6 +198,17 @@ static bool judged(const model_run *m, int mask)
     return m->o.observed || (mask != CAUSAL_C_ts && mask != CAUSAL_C_tt_s && mask != CAUSAL_C_tt_r);
 }
 
+/* Factors are counted as the model has them: those of the dynamics, then those of the reward. */
+static const char *factor_name(const model_run *m, int i)
+{
+    const fans_env_info *info = &m->task->info;
+    for (int kind = 0; kind < 2; kind++)
+        for (int k = 0; k < info->factor_count; k++)
+            if ((info->factors[k].kind == FANS_DYNAMICS) == (kind == 0) && i-- == 0)
+                return info->factors[k].name;
+    return "";
+}
+
 json_t *model_eval_json(const model_run *m, const model_eval *e)
 {
     json_t *out = json_object();
@@ -216,8 +227,7 @@ json_t *model_eval_json(const model_run *m, const model_eval *e)
         json_t *row = json_object();
         for (int i = 0; i < e->factors; i++) {
             double x = e->r2[t][i];
-            json_object_set_new(row, m->task->info.factors[i].name,
-                                isnan(x) ? json_null() : json_real(x));
+            json_object_set_new(row, factor_name(m, i), isnan(x) ? json_null() : json_real(x));
         }
         json_object_set_new(r2, times[t], row);
     }
@@ -254,7 +264,7 @@ static void print_beliefs(const model_run *m, const model_eval *e, table *t)
     for (int i = 0; i < e->factors; i++) {
         char cell[EVAL_TIMES][32];
         for (int k = 0; k < EVAL_TIMES; k++) snprintf(cell[k], sizeof cell[k], "%.3f", e->r2[k][i]);
-        table_row(t, m->task->info.factors[i].name, cell[0], cell[1], cell[2], cell[3], cell[4]);
+        table_row(t, factor_name(m, i), cell[0], cell[1], cell[2], cell[3], cell[4]);
     }
 }
 
