@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 
@@ -21,6 +22,17 @@ static int must_fail(void)
     return 0;
 }
 
+/* Large blocks on large pages, where the system has them to give: activations are read in long
+ * strides. */
+static char *take(size_t total)
+{
+    enum { HUGE = 2 << 20 };
+    if (total < 2 * HUGE) return aligned_alloc(MEM_ALIGN, total);
+    char *block = aligned_alloc(HUGE, (total + HUGE - 1) / HUGE * HUGE);
+    if (block) madvise(block, total, MADV_HUGEPAGE);
+    return block;
+}
+
 void *mem_alloc(size_t bytes)
 {
     size_t total = bytes + MEM_ALIGN;
@@ -29,7 +41,7 @@ void *mem_alloc(size_t bytes)
         return NULL;
     }
     total = (total + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
-    char *block = must_fail() ? NULL : aligned_alloc(MEM_ALIGN, total);
+    char *block = must_fail() ? NULL : take(total);
     if (!block) {
         fans_fail(FANS_ENOMEM, "out of memory: %zu bytes asked for, %llu held", bytes,
                   (unsigned long long)mem_held());

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/os.h"
 
-enum { SPINS = 4000, MOST_THREADS = 256 };
+enum { SPINS = 20000, MOST_THREADS = 256 };
 
 struct pool {
     _Atomic uint64_t ticket; /* job number << 32 | items left */
