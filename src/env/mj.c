@@ -229,14 +229,24 @@ static int first_bad(const mjtNum *x, long n)
  * sub-step is still in the state. */
 static int check_state(const sim *s)
 {
-    static const int wrong[] = {mjWARN_INERTIA, mjWARN_CONTACTFULL, mjWARN_CNSTRFULL,
-                                mjWARN_BADQPOS, mjWARN_BADQVEL,     mjWARN_BADQACC,
-                                mjWARN_BADCTRL};
+    /* in our own words: MuJoCo's lie in one buffer for all threads */
+    static const struct {
+        int kind;
+        const char *text;
+    } wrong[] = {
+        {mjWARN_INERTIA, "inertia matrix is too close to singular at DOF"},
+        {mjWARN_CONTACTFULL, "too many contacts, room for"},
+        {mjWARN_CNSTRFULL, "too many constraints, room for"},
+        {mjWARN_BADQPOS, "NaN or too large a number in QPOS at"},
+        {mjWARN_BADQVEL, "NaN or too large a number in QVEL at"},
+        {mjWARN_BADQACC, "NaN or too large a number in QACC at"},
+        {mjWARN_BADCTRL, "NaN or too large a number in CTRL at"},
+    };
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-        const mjWarningStat *seen = &s->d->warning[wrong[w]];
+        const mjWarningStat *seen = &s->d->warning[wrong[w].kind];
         if (seen->number)
-            return fans_fail(FANS_ENUMERIC, "%s: the simulation broke: %s", s->name,
-                             mju_warningText(wrong[w], seen->lastinfo));
+            return fans_fail(FANS_ENUMERIC, "%s: the simulation broke: %s %d", s->name,
+                             wrong[w].text, seen->lastinfo);
     }
     int i = first_bad(s->d->qpos, s->m->nq);
     if (i >= 0) return fans_fail(FANS_ENUMERIC, "%s: qpos[%d] is not finite", s->name, i);
