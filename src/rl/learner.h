@@ -22,14 +22,15 @@ int learner_new(learner **out, const fans_algo_setup *setup, int extra);
 void learner_free(learner *l);
 
 /* Actions for all rows; `extra` (rows, extra) or NULL. Random ones while SAC's random_steps last.
- */
+ * Where an update is due in this step, and `explore` says that this is training, its first batch is
+ * drawn here, beside what the backend has still to do. */
 int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action);
 
 /* Stores a step of all rows; next_extra is what stands beside the successor at an episode's end. */
 void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
                    const fans_outcome *o, const float *next_extra);
 
-/* As many updates as are due after this step. */
+/* As many updates as are due before this step; after learner_act. */
 int learner_update(learner *l);
 
 replay *learner_replay(learner *l);

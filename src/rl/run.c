@@ -119,10 +119,14 @@ int run_row(run *r, const text *row)
     return 0;
 }
 
-int run_sync(run *r)
+void run_mark(run *r)
+{
+    r->events_bytes = events_length(r->events);
+}
+
+int run_sync(const run *r)
 {
     if (fsync(r->metrics) < 0)
         return fans_fail(FANS_EIO, "%s/metrics.csv: cannot write: %s", r->path, strerror(errno));
-    r->events_bytes = events_length(r->events);
     return events_sync(r->events);
 }

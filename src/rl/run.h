@@ -39,6 +39,9 @@ int run_note(const run *r, const char *command, const char *system_json);
 /* Opens metrics and events; from `metrics_bytes` and `events_bytes` on when `resume`, else anew. */
 int run_begin(run *r, bool resume);
 int run_row(run *r, const text *row);
-int run_sync(run *r);
+
+/* Notes the lengths that a checkpoint keeps; and sees to it that so much is on the disk. */
+void run_mark(run *r);
+int run_sync(const run *r);
 
 #endif
