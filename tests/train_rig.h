@@ -17,9 +17,13 @@
 #define RIG_SMALL \
     "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 150\nnormalize = true\n"
 
+enum { RIG_MOST = 8 }; /* runs in a rig */
+
 typedef struct rig {
-    config *config;
-    task *task;
+    config *configs[RIG_MOST];
+    task *tasks[RIG_MOST];
+    train_run runs[RIG_MOST];
+    char folders[RIG_MOST][128];
     pool *pool;
     nn_backend *cpu;
     training *training;
@@ -30,35 +34,65 @@ static inline void rig_close(rig *t)
     training_free(t->training);
     nn_backend_free(t->cpu);
     pool_free(t->pool);
-    task_free(t->task);
-    config_free(t->config);
+    for (int i = 0; i < RIG_MOST; i++) {
+        task_free(t->tasks[i]);
+        config_free(t->configs[i]);
+    }
     *t = (rig){0};
+}
+
+static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo, train_options *o)
+{
+    bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
+    int rc = 0;
+    TRY(config_new(&t->configs[i]));
+    TRY(config_add_text(t->configs[i], "test.ini", ini));
+    if (learns) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
+    TRY(config_take(t->configs[i], train_option_group(), "train", o));
+    TRY(task_load(&t->tasks[i], t->configs[i]));
+out:
+    return rc;
+}
+
+/* `tasks` of them with `seeds` each, in one training. Folders are OUT for a single run, OUT/seed-N
+ * for a single task, else OUT/T-seed-N. */
+static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, const char *algo,
+                                 const char *out, int seed, int seeds, int threads)
+{
+    train_setup s = {.runs = t->runs, .command = "test", .system_json = "{}"};
+    int rc = 0;
+    *t = (rig){0};
+    for (int i = 0; i < tasks; i++) TRY(rig_read_task(t, i, inis[i], algo, &s.options));
+    for (; s.count < tasks * seeds; s.count++) {
+        int k = s.count / seeds, n = seed + s.count % seeds;
+        char *folder = t->folders[s.count];
+        if (tasks * seeds == 1)
+            snprintf(folder, sizeof *t->folders, "%s", out);
+        else if (tasks == 1)
+            snprintf(folder, sizeof *t->folders, "%s/seed-%d", out, n);
+        else
+            snprintf(folder, sizeof *t->folders, "%s/%d-seed-%d", out, k, n);
+        t->runs[s.count] = (train_run){t->tasks[k], n, folder};
+    }
+    snprintf(s.options.algo, sizeof s.options.algo, "%s", algo);
+    TRY(algo_find(&s.algo, algo));
+    TRY(pool_new(&t->pool, threads));
+    TRY(nn_cpu_new(&t->cpu, t->pool));
+    s.config = t->configs[0];
+    s.pool = t->pool;
+    s.backend = t->cpu;
+    TRY(training_new(&t->training, &s));
+    TRY(config_check_taken(t->configs[0]));
+    TRY(training_begin(t->training));
+out:
+    if (rc < 0) rig_close(t);
+    return rc;
 }
 
 static inline int rig_open(rig *t, const char *ini, const char *algo, const char *out, int seed,
                            int seeds, int threads)
 {
-    train_setup s = {.seeds = seeds, .out = out, .command = "test", .system_json = "{}"};
-    bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
-    int rc = 0;
-    *t = (rig){0};
-    TRY(config_new(&t->config));
-    TRY(config_add_text(t->config, "test.ini", ini));
-    if (learns) TRY(config_add_text(t->config, "small.ini", RIG_SMALL));
-    TRY(config_take(t->config, train_option_group(), "train", &s.options));
-    s.options.seed = seed;
-    TRY(task_load(&t->task, t->config));
-    TRY(algo_find(&s.algo, algo));
-    TRY(pool_new(&t->pool, threads));
-    TRY(nn_cpu_new(&t->cpu, t->pool));
-    s.task = t->task;
-    s.config = t->config;
-    s.pool = t->pool;
-    s.backend = t->cpu;
-    TRY(training_new(&t->training, &s));
-out:
-    if (rc < 0) rig_close(t);
-    return rc;
+    return rig_open_tasks(t, &ini, 1, algo, out, seed, seeds, threads);
 }
 
 /* Stops a training at a given step. */
