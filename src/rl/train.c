@@ -277,13 +277,22 @@ static bool is_done(const training *t)
     return t->replicas[0].tick >= t->ticks;
 }
 
-static int step(training *t)
+/* With many runs a checkpoint takes its time: then it comes less often, so that those of all
+ * `together` trainings take no more than three parts in a hundred. */
+static bool save_due(const training *t, int together)
 {
     int64_t every = t->s.options.checkpoint_every / t->worlds_each;
+    bool cheap = t->save_took < 0.05;
+    if (t->replicas[0].tick % (every > 1 ? every : 1)) return false;
+    return cheap || os_now() - t->saved >= t->save_took * together / 0.03;
+}
+
+static int step(training *t, int together)
+{
     int rc = 0;
     TRY(live(t, true));
     TRY(count_step(t));
-    if (is_done(t) || t->replicas[0].tick % (every > 1 ? every : 1) == 0) TRY(train_save(t));
+    if (is_done(t) || save_due(t, together)) TRY(train_save(t));
     if (is_done(t)) TRY(train_write_results(t));
 out:
     return rc;
@@ -313,7 +322,7 @@ int trainings_run(training *const *list, int count, train_watch_fn *watch, void 
         for (int i = 0; i < count; i++) {
             if (is_done(list[i])) continue;
             any = true;
-            TRY(step(list[i]));
+            TRY(step(list[i], count));
             if (watch && watch(user, list[i])) return stop_all(list, count);
         }
     }

@@ -20,7 +20,8 @@
     X(INT, seed, 0, 0, 2147483647, "of the run; of the first one where there are several")       \
     X(INT, episodes, 3000, 1, 1000000000, "length of a run, counted in episodes of full length") \
     X(INT, worlds, 1, 1, 4096, "worlds that a seed lives in at the same time")                   \
-    X(INT, checkpoint_every, 10000, 1, 1000000000, "steps of a seed between checkpoints")
+    X(INT, checkpoint_every, 10000, 1, 1000000000,                                               \
+      "steps of a seed between checkpoints; more where they would take over 3 % of the time")
 OPTIONS_STRUCT(train_options, TRAIN_OPTIONS)
 const option_group *train_option_group(void);
 

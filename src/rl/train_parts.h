@@ -44,6 +44,7 @@ struct training {
     text row;
     train_times times;
     double started, saved; /* when this process began, and when wall time was last taken */
+    double save_took;      /* seconds, the last time */
     int64_t tick_started;
 };
 

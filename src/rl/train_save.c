@@ -91,6 +91,7 @@ int train_save(training *t)
         TRY(run_file(&t->replicas[r].run, CHECKPOINT, path));
         if (rename(next, path) < 0) TRY(fans_fail(FANS_EIO, "%s: cannot be replaced", path));
     }
+    t->save_took = os_now() - now;
 out:
     return rc;
 }
@@ -112,6 +113,11 @@ int train_stand_of(const char *folder, train_stand *s)
     return peek(folder, CHECKPOINT, &s->tick);
 }
 
+static bool has_tick(const train_stand *s, int64_t tick)
+{
+    return s->tick == tick || (tick >= 0 && s->next == tick);
+}
+
 /* The latest step that all runs have, or -1 when there is nothing to resume. A checkpoint that is
  * there but damaged is an error: to begin anew would destroy what it might still tell. */
 static int find_tick(const training *t, train_stand *stands, int64_t *tick)
@@ -121,8 +127,7 @@ static int find_tick(const training *t, train_stand *stands, int64_t *tick)
     for (int try = 0; try < 2; try++) {
         bool all = true;
         *tick = try == 0 ? stands[0].tick : stands[0].next;
-        for (int r = 0; r < t->count; r++)
-            all = all && (stands[r].tick == *tick || stands[r].next == *tick);
+        for (int r = 0; r < t->count; r++) all = all && has_tick(&stands[r], *tick);
         if (all) return 0;
     }
     return fans_fail(FANS_EFORMAT, "%s and others: the checkpoints stand at different steps",
