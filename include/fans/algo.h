@@ -83,6 +83,9 @@ typedef struct fans_algo_def {
      * row: for reports. Optional. */
     const float *(*belief)(void *agent, int row, int *n);
 
+    /* Leaves files for people in a seed's folder, with every checkpoint. Optional. */
+    int (*leave)(void *agent, int replica, const char *folder);
+
     /* Numbers for curves: losses and the like; always the same names in the same order. Optional.
      */
     void (*scalars)(void *agent, int replica, fans_scalar_fn *emit, void *user);

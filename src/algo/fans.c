@@ -47,8 +47,9 @@ typedef struct fans {
     float *theta, *theta_after; /* (rows, n): during the step, and behind it */
     float *costs;               /* (costs, replicas), for curves */
     bool costs_stale;
-    rng *windows;   /* [replicas] */
-    int64_t *steps; /* [replicas] */
+    bool *graph_left; /* [replicas]: its file is written */
+    rng *windows;     /* [replicas] */
+    int64_t *steps;   /* [replicas] */
     arena *memory;
 } fans;
 
@@ -99,6 +100,7 @@ static int claim(fans *a, const fans_algo_setup *s)
     TRY(arena_declare(a->memory, &a->theta, rows * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->theta_after, rows * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->costs, FNVAE_COST_COUNT * R * sizeof(float)));
+    TRY(arena_declare(a->memory, &a->graph_left, R * sizeof *a->graph_left));
     TRY(arena_declare(a->memory, &a->windows, R * sizeof *a->windows));
     TRY(arena_declare(a->memory, &a->steps, R * sizeof *a->steps));
     TRY(arena_commit(a->memory));
@@ -366,6 +368,22 @@ static const float *believed(void *agent, int row, int *n)
     return a->theta + (size_t)row * (size_t)a->n;
 }
 
+/* The graph, once it is fixed. */
+static int leave(void *agent, int r, const char *folder)
+{
+    fans *a = agent;
+    char path[4096];
+    if (a->graph_left[r] || a->steps[0] < a->o.initial) return 0;
+    if (snprintf(path, sizeof path, "%s/graph.json", folder) >= (int)sizeof path)
+        return fans_fail(FANS_EIO, "%s: the path is too long", folder);
+    causal_graph_of(a->graph, a->model, r);
+    json_t *found = causal_json(a->graph);
+    int rc = found ? json_write_file(path, found) : FANS_ENOMEM;
+    json_decref(found);
+    a->graph_left[r] = rc == 0;
+    return rc;
+}
+
 static void scalars(void *agent, int r, fans_scalar_fn *emit, void *user)
 {
     fans *a = agent;
@@ -388,4 +406,5 @@ const fans_algo_def algo_fans = {.name = "fans",
                                  .update = update,
                                  .state = list_state,
                                  .belief = believed,
+                                 .leave = leave,
                                  .scalars = scalars};

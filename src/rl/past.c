@@ -153,7 +153,7 @@ static void keep_replica(void *arg, int r)
     for (int b = 0; b < p->f->o.encode; b++) {
         int start = window_start(p, r, p->batch * p->f->o.encode + b);
         if (start < 0) return;
-        for (int t = start > 0 ? T / 2 - 1 : 0; t < T; t++)
+        for (int t = start > 0 ? T / 2 : 0; t < T; t++)
             keep(p, r * p->worlds + p->world, steps[start + t], fnvae_encoded(p->f, r, b, t),
                  fnvae_encoded_next(p->f, r, b, t));
     }

@@ -177,6 +177,7 @@ static int save(training *t)
         TRY(state_refresh(&p->state));
         p->wall += now - t->saved;
         TRY(run_sync(&p->run));
+        if (t->s.algo->leave) TRY(t->s.algo->leave(t->agent, r, p->run.path));
         TRY(run_file(&p->run, NEXT, next));
         TRY(checkpoint_write(t->checkpoint, &p->state, t->kind, next));
     }
