@@ -16,6 +16,10 @@
 /* Networks that learn nothing much, but quickly. */
 #define RIG_SMALL \
     "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 150\nnormalize = true\n"
+#define RIG_SMALL_MODEL                                                                    \
+    "[fans]\ninitial = 80\nmodel_every = 7\nrefresh = 20\n"                                \
+    "[fnvae]\np = 2\nq = 1\nwindow = 5\nbatch = 2\nupdates = 6\nencode = 3\nencoder = 6\n" \
+    "lstm = 6\nprior = 4\nbank = 4\ndense = 6\n"
 
 enum { RIG_MOST = 8 }; /* runs in a rig */
 
@@ -45,11 +49,13 @@ static inline void rig_close(rig *t)
 
 static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo, train_options *o)
 {
-    bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
+    bool adapts = !strcmp(algo, "fans");
+    bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
     int rc = 0;
     TRY(config_new(&t->configs[i]));
     TRY(config_add_text(t->configs[i], "test.ini", ini));
     if (learns) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
+    if (adapts) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
     TRY(config_take(t->configs[i], train_option_group(), "train", o));
     TRY(task_load(&t->tasks[i], t->configs[i]));
 out:

@@ -23,6 +23,9 @@ struct learner {
     rng *exploring; /* [replicas] random actions */
     int64_t *steps; /* [replicas] steps seen (of all worlds together) */
     int64_t *updates;
+    int64_t hold; /* steps before which it acts at random */
+    learner_present_fn *present;
+    const void *present_to;
     bool ready;                     /* the next batch is drawn */
     float *input;                   /* (rows, inputs) */
     float *obs_batch, *extra_batch; /* (replicas, batch, …) */
@@ -77,6 +80,7 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra)
                    .inputs = s->info->obs_dim + extra,
                    .pool = s->pool};
     TRY(take_options(l, s));
+    l->hold = l->so.random_steps;
     TRY(claim(l, &stats));
     for (int r = 0; r < l->replicas; r++) {
         double *mean = stats + (size_t)(2 * r) * (size_t)l->obs;
@@ -108,6 +112,17 @@ void learner_free(learner *l)
     mem_free(l);
 }
 
+void learner_present(learner *l, learner_present_fn *present, const void *user)
+{
+    l->present = present;
+    l->present_to = user;
+}
+
+void learner_hold(learner *l, int64_t steps)
+{
+    if (l->hold < steps) l->hold = steps;
+}
+
 replay *learner_replay(learner *l)
 {
     return l->replay;
@@ -127,6 +142,7 @@ static void join(const learner *l, int replica, const float *obs, const float *e
         if (l->extra)
             memcpy(row + l->obs, extra + (size_t)i * (size_t)l->extra,
                    (size_t)l->extra * sizeof *row);
+        if (l->present) l->present(l->present_to, replica, row, row + l->obs);
     }
 }
 
@@ -156,8 +172,7 @@ static void draw_batch(void *arg, int r)
 static bool due(const learner *l)
 {
     int64_t n = l->steps[0] / l->worlds;
-    return l->so.updates > 0 && l->steps[0] >= l->so.random_steps && n >= 2 &&
-           n % l->so.update_every == 0;
+    return l->so.updates > 0 && l->steps[0] >= l->hold && n >= 2 && n % l->so.update_every == 0;
 }
 
 static void make_ready(learner *l)
@@ -168,20 +183,23 @@ static void make_ready(learner *l)
     l->ready = true;
 }
 
+void learner_prepare(learner *l)
+{
+    if (due(l)) make_ready(l);
+}
+
 /* ---- acting and learning ----------------------------------------------------------------------
  */
 
 int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action)
 {
     size_t W = (size_t)l->worlds;
-    if (explore && due(l)) make_ready(l);
     for (int r = 0; r < l->replicas; r++) {
         size_t first = (size_t)r * W;
         join(l, r, obs + first * (size_t)l->obs, extra ? extra + first * (size_t)l->extra : NULL,
              l->worlds, l->input + first * (size_t)l->inputs);
     }
-    if (!explore || l->steps[0] >= l->so.random_steps)
-        return sac_act(l->sac, l->input, explore, action);
+    if (!explore || l->steps[0] >= l->hold) return sac_act(l->sac, l->input, explore, action);
     for (int r = 0; r < l->replicas; r++)
         for (size_t i = 0; i < W * (size_t)l->act; i++)
             action[(size_t)r * W * (size_t)l->act + i] =

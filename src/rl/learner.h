@@ -21,16 +21,27 @@ typedef struct learner learner;
 int learner_new(learner **out, const fans_algo_setup *setup, int extra);
 void learner_free(learner *l);
 
+/* Draws the first batch of the updates that are due in this step, if any: called before acting, it
+ * does so while the backend is busy with the last ones. Optional; without it they draw it. */
+void learner_prepare(learner *l);
+
 /* Actions for all rows; `extra` (rows, extra) or NULL. Random ones while SAC's random_steps last.
- * Where an update is due in this step, and `explore` says that this is training, its first batch is
- * drawn here, beside what the backend has still to do. */
+ */
 int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action);
 
 /* Stores a step of all rows; next_extra is what stands beside the successor at an episode's end. */
 void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
                    const fans_outcome *o, const float *next_extra);
 
-/* As many updates as are due before this step; after learner_act. */
+/* What SAC sees of a row: `present` may change the observation and the extra numbers in place,
+ * whenever a row is about to be shown, in acting and in learning. */
+typedef void learner_present_fn(const void *user, int replica, float *obs, float *extra);
+void learner_present(learner *l, learner_present_fn *present, const void *user);
+
+/* Acts at random and does not learn before so many steps of a seed. */
+void learner_hold(learner *l, int64_t steps);
+
+/* As many updates as are due before this step. */
 int learner_update(learner *l);
 
 replay *learner_replay(learner *l);

@@ -87,7 +87,8 @@ static int list_state(training *t, int r)
     char name[32];
     state_add_number(s, "run/tick", STATE_I64, &p->tick);
     state_add_number(s, "run/episodes", STATE_I64, &p->episodes);
-    state_add_number(s, "run/metrics_bytes", STATE_I64, &p->run.metrics_bytes);
+    state_add_number(s, "run/metrics_bytes", STATE_I64, &p->run.metrics.bytes);
+    state_add_number(s, "run/beliefs_bytes", STATE_I64, &p->run.beliefs.bytes);
     state_add_number(s, "run/events_bytes", STATE_I64, &p->run.events_bytes);
     state_add_number(s, "run/wall", STATE_F64, &p->wall);
     state_add(s, "run/recent", STATE_F64, 1, (int64_t[]){TRAIN_RECENT}, p->recent);
@@ -143,7 +144,7 @@ static int copy_runs(training *t, const train_setup *s)
     for (int r = 0; r < s->count; r++) {
         t->seeds[r] = (uint64_t)s->runs[r].seed;
         t->tasks[r] = s->runs[r].task;
-        t->replicas[r].run.metrics = -1;
+        t->replicas[r].run = RUN_CLOSED;
     }
     return 0;
 }
@@ -183,8 +184,8 @@ int training_begin(training *t)
     if (!resumed && t->s.look_only)
         TRY(fans_fail(FANS_EIO, "%s: has no checkpoint to look at", t->s.runs[0].folder));
     for (int r = 0; !t->s.look_only && r < t->count; r++) {
-        TRY(run_begin(&t->replicas[r].run, resumed));
-        if (!resumed) TRY(train_write_head(t, r));
+        TRY(run_begin(&t->replicas[r].run, resumed, t->s.algo->belief));
+        if (!resumed) TRY(train_write_heads(t, r));
     }
     if (!t->s.look_only) TRY(train_make_writers(t));
     t->tick_started = t->replicas[0].tick;
@@ -244,6 +245,7 @@ static int live(training *t, bool learn)
     double start = os_now();
     fans_moment now = moment(t), before = keep_moment(t);
     TRY(algo->act(t->agent, &now, learn, t->action));
+    if (learn) TRY(train_write_beliefs(t));
     double acted = os_now();
     if (learn && algo->update) TRY(algo->update(t->agent));
     double updated = os_now();

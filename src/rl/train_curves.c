@@ -36,13 +36,13 @@ static void emit_value(void *user, const char *name, double value)
     if (e->rc == 0) e->rc = events_scalar(e->run->events, name, e->step, value);
 }
 
-int train_write_head(training *t, int r)
+static int write_head(training *t, int r)
 {
     t->row.length = 0;
     text_add(&t->row, "episode,step,world,return,length,success");
     if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_name, &t->row);
     text_add(&t->row, "\n");
-    return run_row(&t->replicas[r].run, &t->row);
+    return run_row(&t->replicas[r].run, &t->replicas[r].run.metrics, &t->row);
 }
 
 static int write_episode(training *t, int r, int w)
@@ -57,7 +57,7 @@ static int write_episode(training *t, int r, int w)
     if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_value, &e);
     text_add(&t->row, "\n");
     TRY(e.rc);
-    TRY(run_row(&p->run, &t->row));
+    TRY(run_row(&p->run, &p->run.metrics, &t->row));
     events *to = p->run.events;
     TRY(events_scalar(to, "rollout/ep_rew_mean", step, mean_recent(p, p->recent)));
     TRY(events_scalar(to, "rollout/ep_len_mean", step, mean_recent(p, p->lengths)));
@@ -78,6 +78,58 @@ int train_end_episode(training *t, int r, int w)
     int rc = write_episode(t, r, w);
     p->gain[w] = 0;
     p->length[w] = 0;
+    return rc;
+}
+
+/* ---- beliefs --------------------------------------------------------------------------------- */
+
+enum { BELIEF_EVERY = 10 }; /* steps of an episode between two notes; the last step is noted too */
+
+static int write_belief_head(training *t, int r)
+{
+    const fans_movements *moving = &t->moving[r];
+    int n;
+    t->s.algo->belief(t->agent, r * t->worlds_each, &n);
+    t->row.length = 0;
+    text_add(&t->row, "episode,step,tau");
+    for (int k = 0; k < moving->count; k++)
+        text_add(&t->row, ",true.%s", t->tasks[r]->info.factors[moving->list[k].factor].name);
+    for (int k = 0; k < n; k++) text_add(&t->row, ",theta%d", k);
+    text_add(&t->row, "\n");
+    return run_row(&t->replicas[r].run, &t->replicas[r].run.beliefs, &t->row);
+}
+
+int train_write_heads(training *t, int r)
+{
+    int rc = write_head(t, r);
+    return rc == 0 && t->s.algo->belief ? write_belief_head(t, r) : rc;
+}
+
+/* Of the first world of a run, beside what is true. */
+static int write_belief(training *t, int r)
+{
+    replica *p = &t->replicas[r];
+    int n, row = r * t->worlds_each;
+    const double *factors = t->now.factors + (size_t)row * (size_t)t->tasks[r]->info.factor_count;
+    const float *theta = t->s.algo->belief(t->agent, row, &n);
+    t->row.length = 0;
+    text_add(&t->row, "%lld,%lld,%lld", (long long)p->episodes, (long long)p->tick * t->worlds_each,
+             (long long)p->length[0]);
+    for (int k = 0; k < t->moving[r].count; k++)
+        text_add(&t->row, ",%.6g", factors[t->moving[r].list[k].factor]);
+    for (int k = 0; k < n; k++) text_add(&t->row, ",%.4g", (double)theta[k]);
+    text_add(&t->row, "\n");
+    return run_row(&p->run, &p->run.beliefs, &t->row);
+}
+
+int train_write_beliefs(training *t)
+{
+    int rc = 0, horizon = t->tasks[0]->info.horizon;
+    for (int r = 0; t->s.algo->belief && r < t->count; r++) {
+        int64_t tau = t->replicas[r].length[0];
+        if (tau % BELIEF_EVERY == 0 || tau == horizon - 1) TRY(write_belief(t, r));
+    }
+out:
     return rc;
 }
 

@@ -54,7 +54,8 @@ int train_save(training *t);
 int train_resume(training *t, bool *resumed); /* from the folders' checkpoints, if there are any */
 
 /* train_curves.c */
-int train_write_head(training *t, int r);
+int train_write_heads(training *t, int r);
+int train_write_beliefs(training *t); /* what is believed before the coming step */
 int train_end_episode(training *t, int r, int w);
 int train_write_results(training *t);
 

@@ -36,6 +36,7 @@ static int gather(training *t, int r, checkpoint *writer)
     for (int w = 0; w < t->worlds_each; w++)
         world_save(worlds_at(t->worlds, r * t->worlds_each + w), p->bytes[w]);
     int rc = state_refresh(&p->state);
+    if (rc == 0 && t->s.algo->leave) rc = t->s.algo->leave(t->agent, r, p->run.path);
     run_mark(&p->run);
     if (rc == 0) checkpoint_gather(writer, &p->state);
     return rc;
