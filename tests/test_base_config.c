@@ -55,7 +55,6 @@ static void the_rest_is_what_is_in_force_and_nobody_took(void **state)
     (void)state;
     sac_options o;
     text rest = {0};
-    config *other;
     assert_int_equal(config_add_text(c, "a", "[z]\nk = 1\n[sac]\nbatch = 20\n[b]\ny = 2\nx = 3\n"),
                      0);
     assert_int_equal(config_add_setting(c, "b.y=4"), 0);
@@ -63,13 +62,6 @@ static void the_rest_is_what_is_in_force_and_nobody_took(void **state)
     assert_int_equal(config_rest(c, &rest), 0);
     assert_string_equal(rest.s, "b.x=3\nb.y=4\nz.k=1\n");
     text_free(&rest);
-
-    /* what one took counts as taken in another */
-    assert_int_equal(config_new(&other), 0);
-    assert_int_equal(config_add_text(other, "o", "[sac]\nbatch = 1\n"), 0);
-    assert_int_equal(config_skip_like(other, c), 0);
-    assert_int_equal(config_check_taken(other), 0);
-    config_free(other);
 }
 
 static void an_empty_config_gives_defaults(void **state)

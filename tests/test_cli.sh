@@ -99,7 +99,7 @@ cp "$configs/pendulum_gravity.ini" "$folder/other/"
     refuses 1 "$configs/pendulum_gravity.ini and $folder/other/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both "$folder/other/pendulum_gravity.ini" --algo sac --out "$runs/d"
     refuses 1 "$configs/pendulum_gravity.ini and $configs/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both --algo sac,sac --out "$runs/d"
     refuses 1 "there is no algorithm 'nul'; did you mean 'null'?" train $both --algo sac,nul --out "$runs/d"
-    refuses 1 "--set sac.width: unknown section [sac]" train "$configs/half_cheetah.ini" "$configs/half_cheetah_1d.ini" --algo null,random --set sac.width=8 --out "$runs/d"
+    refuses 1 "--set scs.width: unknown section [scs]" train $both --algo null,random --set scs.width=8 --out "$runs/d"
     refuses 1 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train $both --algo null,sac --set sac.batch=0 --out "$runs/d"
     [ ! -e "$runs/d" ] || complain "a refused training left $runs/d"
     accepts "pendulum_torque-oracle: return" train $both --algo sac,oracle,null --steps 400 --seeds 2 --out "$runs/d" $small

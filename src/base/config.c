@@ -230,14 +230,6 @@ int config_skip(config *c, const char *section)
     return push_text(&c->known, &c->known_count, &c->known_capacity, section);
 }
 
-int config_skip_like(config *c, const config *like)
-{
-    int rc = 0;
-    for (size_t i = 0; c != like && i < like->known_count && rc == 0; i++)
-        rc = config_skip(c, like->known[i]);
-    return rc;
-}
-
 static int by_name(const void *a, const void *b)
 {
     const entry *x = *(const entry *const *)a, *y = *(const entry *const *)b;

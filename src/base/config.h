@@ -35,9 +35,6 @@ const char *config_section(const config *c, const char *prefix, int i);
  * the same text say the same to whoever takes it. */
 int config_rest(const config *c, text *out);
 
-/* Marks the sections as taken that `like` knows: its rest was taken for both. */
-int config_skip_like(config *c, const config *like);
-
 /* An error that names the place of the first entry that no config_take has covered. */
 int config_check_taken(const config *c);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/sections.h"
 #include "cli/session.h"
 
 /* ---- what runs must have in common ----------------------------------------------------------- */
@@ -98,9 +99,6 @@ static int make_training(session *s, const session_wish *w, const session_run *f
     if (!*backend) TRY(nn_device_new(backend, w->device, NN_FP32, s->pool, NULL, 0));
     setup.backend = *backend;
     TRY(training_new(&s->trainings[s->training_count], &setup));
-    for (int i = 0; i < s->run_count; i++)
-        if (s->runs[i].training == s->training_count)
-            TRY(config_skip_like(s->runs[i].entry->from->config, setup.config));
     s->training_count++;
 out:
     return rc;
@@ -118,7 +116,10 @@ int session_group(session *s, const session_wish *w)
     settle_stands(s);
     for (int i = 0; i < s->run_count; i++)
         if (s->runs[i].training < 0) TRY(make_training(s, w, &s->runs[i], &made));
-    for (int i = 0; i < s->config_count; i++) TRY(config_check_taken(s->configs[i].config));
+    for (int i = 0; i < s->config_count; i++) {
+        TRY(sections_skip(s->configs[i].config)); /* another algorithm's, or taken from its like */
+        TRY(config_check_taken(s->configs[i].config));
+    }
     for (int i = 0; i < s->training_count; i++) TRY(training_begin(s->trainings[i]));
 out:
     return rc;
