@@ -11,26 +11,27 @@
 #include "cli/session.h"
 #include "cli/table.h"
 
-/* Set by Ctrl-C and by a polite kill; the loop looks at it after every step. */
-static volatile sig_atomic_t stop_wanted;
-
-static void on_signal(int number)
+/* Ctrl-C and a polite kill wait until the loop looks for them, after every step. They are not
+ * caught by a handler: its frame on the stack of a thread that is inside oneDNN's sgemm damages
+ * memory. Threads inherit this, so it comes before they are started. */
+static void hold_signals(sigset_t *held)
 {
-    (void)number;
-    stop_wanted = 1;
+    sigemptyset(held);
+    sigaddset(held, SIGINT);
+    sigaddset(held, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, held, NULL);
 }
 
-static void listen(void)
+static bool stop_wanted(const sigset_t *held)
 {
-    struct sigaction a = {.sa_handler = on_signal};
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
+    return sigtimedwait(held, NULL, &(struct timespec){0}) > 0;
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
 typedef struct watch {
     const session *session;
+    sigset_t held;
     bool terminal, quiet;
     double next; /* when to say something again */
 } watch;
@@ -137,7 +138,7 @@ static bool look(void *user, const training *t)
         if (w->next > 0) say(w);
         w->next = now + (w->terminal ? 0.2 : 10);
     }
-    return stop_wanted;
+    return stop_wanted(&w->held);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -209,7 +210,6 @@ static int report(const session *s, const char *json)
 /* 0 when all is done, 1 when it was stopped. */
 static int train(const session *s, watch *eye)
 {
-    listen();
     int rc = trainings_run(s->trainings, s->training_count, look, eye);
     if (eye->terminal && !eye->quiet && rc != 0) printf("\n");
     if (rc == FANS_ESTOP) {
@@ -253,8 +253,9 @@ int cmd_train(int argc, char **argv)
     TRY(join_command(argc, argv, &command));
     w.settings = &settings;
     w.command = command.s;
-    TRY(session_open(&s, &w));
     watch eye = {.session = &s, .terminal = isatty(STDOUT_FILENO), .quiet = quiet};
+    hold_signals(&eye.held);
+    TRY(session_open(&s, &w));
     rc = train(&s, &eye);
     if (rc == 0) {
         TRY(gather_results(&s, w.out));

@@ -139,7 +139,7 @@ static void join(const learner *l, int replica, const float *obs, const float *e
         float *row = to + (size_t)i * (size_t)l->inputs;
         memcpy(row, obs + (size_t)i * (size_t)l->obs, (size_t)l->obs * sizeof *row);
         if (l->ro.normalize) norm_apply(&l->norms[replica], row, 1);
-        if (l->extra)
+        if (extra && l->extra)
             memcpy(row + l->obs, extra + (size_t)i * (size_t)l->extra,
                    (size_t)l->extra * sizeof *row);
         if (l->present) l->present(l->present_to, replica, row, row + l->obs);
