@@ -377,9 +377,6 @@ int fnvae_update(fnvae *f)
 {
     int rc = 0;
     double progress = fmin((double)f->update / f->o.updates, 1);
-    if (f->update == fnvae_share(f, f->o.masks_from) ||
-        f->update == fnvae_share(f, f->o.masks_until))
-        fnvae_set_masks(f);
     upload(f);
     nn_adam adam = NN_ADAM_DEFAULT;
     adam.lr = f->o.lr * pow(f->o.lr_end / f->o.lr, progress);
@@ -389,7 +386,10 @@ int fnvae_update(fnvae *f)
     if (f->o.auto_weights) TRY(nn_group_adam(f->group[FNVAE_WEIGHTS], &adam));
     adam.lr = f->o.lr_masks;
     if (f->update_graph) TRY(nn_group_adam(f->group[FNVAE_MASKS], &adam));
-    f->update++;
+    f->update++; /* masks follow from it, at once: a model that is loaded has them too */
+    if (f->update == fnvae_share(f, f->o.masks_from) ||
+        f->update == fnvae_share(f, f->o.masks_until))
+        fnvae_set_masks(f);
 out:
     return rc;
 }
