@@ -111,6 +111,11 @@ for file in seed-0/metrics.csv seed-2/metrics.csv seed-1/config.ini; do
 done
 [ "$(grep -c '"seed"' "$runs/d/result.json")" = 18 ] || complain "not all runs are in the result"
 
+# worlds that share a short run among them end no episode: no return, and no failure
+accepts "return nan" train "$configs/pendulum.ini" --algo null --steps 200 --set train.worlds=4 --out "$runs/f" --json "$folder/f.json"
+grep -q '"final_return": null' "$runs/f/result.json" || complain "a result without episodes has a return"
+accepts "nan" runs "$runs/f"
+
 # a folder that may not be written: as a stranger, since root may do everything
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 "$folder"

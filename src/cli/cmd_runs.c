@@ -1,5 +1,6 @@
 /* cmd_runs.c - fans runs: a table of the runs below a folder. */
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,9 @@ static int add_run(const char *path, table *out, json_t *list)
     if (!algo || !env || !status) TRY(fans_fail(FANS_EFORMAT, "%s: not the result of a run", file));
     snprintf(value[0], sizeof value[0], "%lld",
              (long long)json_integer_value(json_object_get(one, "seed")));
+    json_t *final = json_object_get(one, "final_return");
     snprintf(value[1], sizeof value[1], "%.2f",
-             json_number_value(json_object_get(one, "final_return")));
+             json_is_number(final) ? json_number_value(final) : NAN);
     table_row(out, path, algo, env, value[0], value[1], status);
     json_object_set_new(one, "run", json_string(path));
     json_array_append(list, one);

@@ -184,8 +184,9 @@ static int report_json(const session *s, const char *json)
     for (int i = 0; i < s->run_count; i++) {
         const session_run *r = &s->runs[i];
         double final = training_final(s->trainings[r->training], r->replica);
+        json_t *number = isnan(final) ? json_null() : json_real(final);
         json_array_append_new(all,
-                              json_pack("{s:s, s:f}", "run", r->folder, "final_return", final));
+                              json_pack("{s:s, s:o}", "run", r->folder, "final_return", number));
     }
     return cli_write_json(json, json_pack("{s:o}", "runs", all));
 }

@@ -138,10 +138,12 @@ out:
 json_t *training_result(const training *t, int r)
 {
     const replica *p = &t->replicas[r];
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:s}", "algo", t->s.algo->name, "env",
+    double final = training_final(t, r); /* no number, as long as no episode has ended */
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:f, s:s}", "algo", t->s.algo->name, "env",
                      t->tasks[r]->def->name, "seed", (json_int_t)t->seeds[r], "episodes",
                      (json_int_t)p->episodes, "steps", (json_int_t)p->tick * t->worlds_each,
-                     "final_return", training_final(t, r), "wall_s", p->wall, "status", "done");
+                     "final_return", isnan(final) ? json_null() : json_real(final), "wall_s",
+                     p->wall, "status", "done");
 }
 
 int train_write_results(training *t)
