@@ -109,6 +109,11 @@ cp "$configs/pendulum_gravity.ini" "$folder/other/"
 for file in seed-0/metrics.csv seed-2/metrics.csv seed-1/config.ini; do
     cmp -s "$runs/d/pendulum_torque-oracle/$file" "$runs/e/$file" || complain "$file differs where others train beside it"
 done
+(
+    ulimit -Sn 40 # fewer than these need
+    accepts "over 20 seeds" train "$configs/pendulum.ini" --algo null --steps 200 --seeds 20 --out "$runs/g"
+    exit "$bad"
+) || bad=1
 [ "$(grep -c '"seed"' "$runs/d/result.json")" = 18 ] || complain "not all runs are in the result"
 
 # worlds that share a short run among them end no episode: no return, and no failure

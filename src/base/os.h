@@ -17,6 +17,9 @@ int os_make_folders(const char *path);
 bool os_exists(const char *path);
 
 /* Seconds on a clock that never goes back. */
+/* Lets this process have as many files open as the system allows it at most. */
+void os_open_many(void);
+
 double os_now(void);
 
 /* Cores that this process may run on. */

@@ -173,6 +173,7 @@ int session_open(session *s, const session_wish *w)
 {
     int rc = 0;
     *s = (session){.seeds = w->seeds};
+    os_open_many(); /* every run has some */
     TRY(read_configs(s, w));
     TRY(list_entries(s, w));
     TRY(list_runs(s));
