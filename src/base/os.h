@@ -16,10 +16,10 @@ int os_read_file(void **out, size_t *n, const char *path);
 int os_make_folders(const char *path);
 bool os_exists(const char *path);
 
-/* Seconds on a clock that never goes back. */
 /* Lets this process have as many files open as the system allows it at most. */
 void os_open_many(void);
 
+/* Seconds on a clock that never goes back. */
 double os_now(void);
 
 /* Cores that this process may run on. */
