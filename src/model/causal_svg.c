@@ -11,7 +11,7 @@
 #include "model/causal_graph.h"
 
 enum { BEFORE, AFTER, FACTORS, NEXT, COLUMNS };
-enum { PITCH = 25, GAP = 16, TOP = 78, HALF = 19, TALL = 9, WIDTH = 960 };
+enum { PITCH = 25, GAP = 30, TOP = 92, HALF = 20, TALL = 9, WIDTH = 960 };
 static const int column_x[COLUMNS] = {60, 360, 660, 900};
 
 typedef enum { STATE, ACTION, REWARD, THETA_S, THETA_R } kind;
@@ -65,6 +65,16 @@ static void label(text *out, kind k, int i, bool next)
     text_add(out, "%s", names[k]);
     if (k != REWARD) text_add(out, "%d", i);
     if (next) text_add(out, "′");
+}
+
+/* The same in a drawing: the superscripts of most fonts are too small to read. */
+static void draw_label(text *out, kind k, int i, bool next)
+{
+    if (k != THETA_S && k != THETA_R)
+        label(out, k, i, next);
+    else
+        text_add(out, "θ<tspan class=\"up\" dy=\"-3\">%s</tspan><tspan dy=\"3\">%d%s</tspan>",
+                 k == THETA_S ? "s" : "r", i, next ? "′" : "");
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -138,7 +148,7 @@ static void draw_node(const drawing *d, int column, kind k, int i)
              "<text x=\"%d\" y=\"%d\">",
              kept(d->g, k, i) ? classes[k] : "off", x - HALF, y - TALL, 2 * HALF, 2 * TALL, TALL, x,
              y + 4);
-    label(d->out, k, i, column == NEXT || (column == AFTER && k == STATE));
+    draw_label(d->out, k, i, column == NEXT || (column == AFTER && k == STATE));
     text_add(d->out, "</text>\n");
 }
 
@@ -174,6 +184,7 @@ static const char STYLE[] =
                 ".causal .soft{" INK(
                     "fill", "#6b7682",
                     "--go") "}.causal .head{font-weight:600}"
+                            ".causal .up{font-size:9px}"
                             ".causal path{fill:none;stroke-width:1.2}.causal "
                             "path:hover{stroke-width:3;stroke-opacity:1}"
                             ".causal .s{" INK(
@@ -216,6 +227,14 @@ static const char STYLE[] =
                                                                                                                                          "--gi",
                                                                                                                                          "16%") "}";
 
+/* Names a group of factors, above its first. */
+static void draw_group(const drawing *d, kind k, int shown, const char *name)
+{
+    for (int c = FACTORS; shown && c <= NEXT; c++)
+        text_add(d->out, "<text class=\"soft\" x=\"%d\" y=\"%d\">%s</text>\n", column_x[c],
+                 y_of(d, k, 0) - TALL - 7, name);
+}
+
 static void draw_heads(const drawing *d)
 {
     static const char *const heads[COLUMNS][2] = {{"before the step", "state s, action a"},
@@ -228,6 +247,8 @@ static void draw_heads(const drawing *d)
                  "<text class=\"head\" x=\"%d\" y=\"22\">%s</text>"
                  "<text class=\"soft\" x=\"%d\" y=\"38\">%s</text>\n",
                  column_x[c], heads[c][0], column_x[c], heads[c][1]);
+    draw_group(d, THETA_S, d->shown_s, "of the dynamics");
+    draw_group(d, THETA_R, d->shown_r, "of the reward");
     if (folds)
         text_add(d->out,
                  "<text class=\"soft\" x=\"%d\" y=\"%d\">%d more without a path to r</text>\n",

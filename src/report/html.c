@@ -81,13 +81,18 @@ void html_fixed(text *out, double x, int decimals)
     text_add(out, "%s%s", x < 0 && !zero ? "−" : "", digits);
 }
 
-void html_number(text *out, double x)
+void html_like(text *out, double x, double model)
 {
-    double size = fabs(x);
+    double size = fabs(model);
     if (size >= 1e7 || (size > 0 && size < 1e-3))
         text_add(out, "%.2e", x);
     else
         html_fixed(out, x, size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3);
+}
+
+void html_number(text *out, double x)
+{
+    html_like(out, x, x);
 }
 
 void html_duration(text *out, double seconds)
@@ -154,11 +159,11 @@ static const char STYLE[] =
     ".heat .frame{height:auto;aspect-ratio:1;border:1px solid var(--line)}\n"
     ".heat svg{color:var(--hot)}.heat .frame path{fill:currentColor;stroke:none;"
     "vector-effect:none}\n"
-    ".scroll{overflow-x:auto}.causal{min-width:620px;width:100%;max-width:980px;height:auto}\n"
+    ".scroll{overflow-x:auto}.causal{min-width:760px;width:100%;max-width:980px;height:auto}\n"
     "details{margin:8px 0}summary{cursor:pointer;color:var(--soft);font-size:13.5px}\n"
     "details[open]>summary{color:var(--ink)}\n"
     "nav{font-size:14px;margin:10px 0}\n"
-    "@media(max-width:640px){main{padding:16px 14px 48px}.plot.ends{padding-right:10px}"
+    "@media(max-width:640px){main{padding:16px 14px 48px}.plot,.plot.ends{padding-right:16px}"
     ".plot{padding-left:46px}.end{display:none}.frame{height:230px}h1{font-size:22px}}\n"
     "@media print{details{break-inside:avoid}}\n"
     ".c0{color:var(--c0)}.c1{color:var(--c1)}.c2{color:var(--c2)}.c3{color:var(--c3)}"

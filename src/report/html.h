@@ -9,8 +9,10 @@
 void html_text(text *out, const char *s);
 void html_text_n(text *out, const char *s, size_t n);
 
-/* A number for people: a fixed number of significant digits, a true minus, "–" for NaN. */
+/* A number for people: a true minus, "–" for NaN. html_number takes about four digits, html_like as
+ * many decimals as that would give `model`: a deviation as fine as its mean. */
 void html_number(text *out, double x);
+void html_like(text *out, double x, double model);
 void html_fixed(text *out, double x, int decimals);
 void html_duration(text *out, double seconds);
 

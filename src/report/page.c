@@ -28,7 +28,7 @@ static void write_summary(const contests *c, text *out)
              c->count, c->count == 1 ? "" : "s");
     if (unfinished)
         text_add(out, "; <b>%zu not finished</b>, shown as far as they got", unfinished);
-    text_add(out, ".</p>\n");
+    text_add(out, ". <a href=\"#method\">How the figures are made</a></p>\n");
 }
 
 static const method *find(const contest *t, int colour)
@@ -41,12 +41,7 @@ static const method *find(const contest *t, int colour)
 static void write_cell(const method *m, text *out)
 {
     text_add(out, "<td>");
-    if (m && m->n) {
-        html_number(out, stats_mean(m->final, m->n));
-        text_add(out, " <small>± ");
-        html_number(out, stats_sd(m->final, m->n));
-        text_add(out, "</small>");
-    }
+    if (m && m->n) page_spread(out, m->final, m->n);
     text_add(out, "</td>");
 }
 
@@ -93,13 +88,38 @@ static void write_standings(const contests *c, text *out)
         html_fixed(out, s->improvement, 2);
         text_add(out, "</td></tr>\n");
     }
+    text_add(out, "</table></div>\n");
+}
+
+static void write_method(text *out)
+{
     text_add(
         out,
-        "</table></div><p class=\"note\">Score: 0 is sac, 1 the oracle, on tasks where the two "
-        "are more than two pooled standard deviations apart. Interquartile mean over all seeds "
-        "of these tasks; interval by a bootstrap stratified by task (%d resamples, fixed "
-        "seed).</p>\n",
-        STATS_RESAMPLES);
+        "<h2 id=\"method\">How the figures are made</h2>\n"
+        "<p><b>Curves.</b> Every seed's return is averaged over its last %d episodes, then over "
+        "seeds at the same number of environment steps. The band is ± one standard deviation "
+        "over seeds.</p>\n"
+        "<p><b>Final return.</b> The mean of a seed's last %d episodes; mean ± standard "
+        "deviation over seeds. IQM is the interquartile mean over seeds, with the 95 %% interval "
+        "of a percentile bootstrap (%d resamples, fixed seed).</p>\n",
+        RECORD_WINDOW, RECORD_WINDOW, STATS_RESAMPLES);
+    text_add(
+        out,
+        "<p><b>Area under the curve.</b> The mean return over all steps of a run, learning "
+        "included.</p>\n"
+        "<p><b>Score.</b> 0 is the mean of sac and 1 that of the oracle, over the seeds that both "
+        "have. Only where the oracle is ahead by more than twice the pooled standard deviation; "
+        "otherwise there is no gap to measure in. Over several tasks: the interquartile mean of "
+        "all seeds' scores, its interval by a bootstrap stratified by task; and the "
+        "probability that a seed of the method beats one of sac, averaged over tasks.</p>\n");
+    text_add(
+        out,
+        "<p><b>p.</b> Wilcoxon's signed-rank test of final returns, paired by seed, two-sided, not "
+        "corrected for the number of tests. n pairs cannot give less than 2/2ⁿ: 0.063 with "
+        "five seeds, 0.002 with ten. ≈ marks ties or zeros, where the normal approximation "
+        "stands in for the exact distribution.</p>\n"
+        "<p><b>Time.</b> Wall time of the process; seeds that trained side by side share "
+        "it.</p>\n");
 }
 
 int page_write(const contests *c, const char *title, text *out, json_t **figures)
@@ -113,8 +133,8 @@ int page_write(const contests *c, const char *title, text *out, json_t **figures
         write_standings(c, out);
     }
     for (size_t i = 0; i < c->count; i++) TRY(page_task(&c->list[i], (int)i + 1, out, insights));
-    text_add(out, "<p class=\"note\" style=\"margin-top:48px\">Written by fans %s.</p>\n",
-             fans_version());
+    write_method(out);
+    text_add(out, "<p class=\"note\">Written by fans %s.</p>\n", fans_version());
     html_end(out);
     TRY(text_done(out));
     json_t *all = page_json(c, title);

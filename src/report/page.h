@@ -19,7 +19,11 @@ int page_task(const contest *t, int number, text *out, json_t *insights);
 int page_run(const method *m, const record *r, bool open, text *out, json_t *insights);
 
 json_t *page_json(const contests *c, const char *title);
-json_t *page_number(double x); /* null where it is not finite */
+json_t *page_number(double x);       /* null where it is not finite */
+json_t *page_name(const char *name); /* or where it is not UTF-8 */
+
+/* Mean ± standard deviation. */
+void page_spread(text *out, const double *x, int n);
 
 /* A method's name with its colour, and that colour's class. */
 void page_method(text *out, int colour, const char *label);

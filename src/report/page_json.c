@@ -11,7 +11,7 @@ json_t *page_number(double x)
 }
 
 /* jansson refuses text that is not UTF-8; a folder's name may be anything. */
-static json_t *name_of(const char *s)
+json_t *page_name(const char *s)
 {
     json_t *name = json_string(s);
     return name ? name : json_null();
@@ -19,7 +19,7 @@ static json_t *name_of(const char *s)
 
 static json_t *run_json(const record *r)
 {
-    return json_pack("{s:o, s:I, s:s, s:i, s:o, s:o, s:o, s:o}", "run", name_of(r->path), "seed",
+    return json_pack("{s:o, s:I, s:s, s:i, s:o, s:o, s:o, s:o}", "run", page_name(r->path), "seed",
                      (json_int_t)r->seed, "status", r->done ? "done" : "unfinished", "episodes",
                      r->episodes, "steps", page_number(r->episodes ? r->step[r->episodes - 1] : 0),
                      "final_return", page_number(r->final), "area", page_number(r->area), "wall_s",
@@ -63,7 +63,7 @@ static json_t *tests_json(const contest *t, size_t i)
         const stats_wilcoxon *w = &t->p[i * t->count + k];
         if (k == i) continue;
         json_array_append_new(
-            list, json_pack("{s:o, s:i, s:o, s:b}", "against", name_of(t->methods[k].label),
+            list, json_pack("{s:o, s:i, s:o, s:b}", "against", page_name(t->methods[k].label),
                             "pairs", w->n, "p", page_number(w->p), "exact", w->exact));
     }
     return list;
@@ -75,7 +75,7 @@ static json_t *method_json(const contest *t, size_t i)
     json_t *runs = json_array();
     for (size_t k = 0; k < m->count; k++) json_array_append_new(runs, run_json(m->runs[k]));
     return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "method",
-                     name_of(m->label), "algo", name_of(m->runs[0]->algo), "unfinished",
+                     page_name(m->label), "algo", page_name(m->runs[0]->algo), "unfinished",
                      m->unfinished, "final_return", spread(m->final, m->n), "iqm",
                      interval(m->iqm, m->iqm_range), "area", spread(m->area, m->n), "score",
                      page_number(m->score), "wilcoxon", tests_json(t, i), "curve", curve_json(m),
@@ -86,9 +86,9 @@ static json_t *task_json(const contest *t)
 {
     json_t *methods = json_array();
     for (size_t i = 0; i < t->count; i++) json_array_append_new(methods, method_json(t, i));
-    return json_pack("{s:o, s:b, s:o, s:o, s:o}", "task", name_of(t->label), "has_gap", t->has_gap,
-                     "gap", page_number(t->gap), "pooled_sd", page_number(t->noise), "methods",
-                     methods);
+    return json_pack("{s:o, s:b, s:o, s:o, s:o}", "task", page_name(t->label), "has_gap",
+                     t->has_gap, "gap", page_number(t->gap), "pooled_sd", page_number(t->noise),
+                     "methods", methods);
 }
 
 json_t *page_json(const contests *c, const char *title)
@@ -98,10 +98,10 @@ json_t *page_json(const contests *c, const char *title)
     for (int k = 0; k < c->standing_count; k++) {
         const standing *s = &c->standings[k];
         json_array_append_new(
-            standings, json_pack("{s:o, s:i, s:o, s:o}", "method", name_of(s->label), "tasks",
+            standings, json_pack("{s:o, s:i, s:o, s:o}", "method", page_name(s->label), "tasks",
                                  s->tasks, "score", interval(s->iqm, s->range), "improvement",
                                  page_number(s->improvement)));
     }
-    return json_pack("{s:o, s:o, s:o}", "title", name_of(title), "tasks", tasks, "standings",
+    return json_pack("{s:o, s:o, s:o}", "title", page_name(title), "tasks", tasks, "standings",
                      standings);
 }

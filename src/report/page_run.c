@@ -25,8 +25,9 @@ static int write_graph(const char *file, text *out)
     causal_svg(g, out);
     text_add(out,
              "</div><p class=\"note\">Edges with a probability above %.2g; the fainter, the less "
-             "certain. Filled: a path leads from here to the reward, so the policy is told; grey "
-             "edges end where none does. Point at an edge to read it.</p>\n",
+             "certain. Filled: a path leads from here to the reward (the compact representation); "
+             "grey edges "
+             "end where none does. Point at an edge to read it.</p>\n",
              g->threshold);
 out:
     causal_graph_free(g);
@@ -117,10 +118,11 @@ static int write_maps(const beliefs *b, text *out, json_t *figures)
     plot_heat(out, truth, n, first, last, "episode", "distance of true factors between episodes");
     text_add(out, "</div><div><h4>Distance of the belief</h4>");
     plot_heat(out, belief, n, first, last, "episode", "distance of beliefs between episodes");
-    text_add(out,
-             "</div></div><p class=\"note\">Between the ends of %d episodes of the second half, "
-             "each with each; the darker, the farther apart. Correlation of the two maps: ",
-             n);
+    text_add(
+        out,
+        "</div></div><p class=\"note\">Between the ends of %d episodes of the second half, "
+        "each with each; the stronger the colour, the farther apart. Correlation of the two maps: ",
+        n);
     html_fixed(out, r, 3);
     text_add(out, ".</p>\n");
     mem_free(truth);
@@ -132,10 +134,11 @@ static void list_r2(const beliefs *b, json_t *figures)
     json_t *list = json_array();
     for (int f = 0; f < b->factors; f++) {
         const double *r2 = b->r2 + f * BELIEF_MOMENTS;
-        json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o}", "factor", beliefs_name(b, f),
-                                              "r2_first", page_number(r2[BELIEF_FIRST]), "r2_tenth",
-                                              page_number(r2[BELIEF_TENTH]), "r2_last",
-                                              page_number(r2[BELIEF_LAST])));
+        json_array_append_new(
+            list,
+            json_pack("{s:o, s:o, s:o, s:o}", "factor", page_name(beliefs_name(b, f)), "r2_first",
+                      page_number(r2[BELIEF_FIRST]), "r2_tenth", page_number(r2[BELIEF_TENTH]),
+                      "r2_last", page_number(r2[BELIEF_LAST])));
     }
     json_object_set_new(figures, "factors", list);
 }
@@ -172,7 +175,7 @@ int page_run(const method *m, const record *r, bool open, text *out, json_t *ins
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
     bool has_graph = os_exists(graph), has_beliefs = os_exists(belief);
     if (!has_graph && !has_beliefs) return 0;
-    json_t *figures = json_pack("{s:s}", "run", r->path);
+    json_t *figures = json_pack("{s:o}", "run", page_name(r->path));
     text_add(out, "<details%s><summary>What ", open ? " open=\"open\"" : "");
     html_text(out, m->label);
     text_add(out, " learned, seed %ld</summary>\n", r->seed);

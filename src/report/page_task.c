@@ -102,11 +102,10 @@ static void write_plot(const contest *t, const curve *curves, text *out)
     plot_axes(&p, "environment steps");
     write_ends(&p, t, curves);
     plot_end(&p);
-    text_add(
-        out,
-        "<p class=\"note\">Return, smoothed over the last %d episodes: mean over seeds, band ± "
-        "one standard deviation over seeds.</p>\n",
-        RECORD_WINDOW);
+    text_add(out,
+             "<p class=\"note\">Return, smoothed over %d episodes; band: ± one standard deviation "
+             "over seeds.</p>\n",
+             RECORD_WINDOW);
 }
 
 static int write_curves(const contest *t, text *out)
@@ -128,11 +127,12 @@ static int write_curves(const contest *t, text *out)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static void write_spread(text *out, const double *x, int n)
+void page_spread(text *out, const double *x, int n)
 {
-    html_number(out, stats_mean(x, n));
+    double mean = stats_mean(x, n);
+    html_number(out, mean);
     text_add(out, " <small>± ");
-    html_number(out, stats_sd(x, n));
+    html_like(out, stats_sd(x, n), mean);
     text_add(out, "</small>");
 }
 
@@ -143,15 +143,15 @@ static void write_method(const contest *t, const method *m, text *out)
     text_add(out, "</td><td>%zu", m->count);
     if (m->unfinished) text_add(out, " <small>(%d unfinished)</small>", m->unfinished);
     text_add(out, "</td><td>");
-    write_spread(out, m->final, m->n);
+    page_spread(out, m->final, m->n);
     text_add(out, "</td><td>");
     html_number(out, m->iqm);
     text_add(out, " <small>");
-    html_number(out, m->iqm_range.low);
+    html_like(out, m->iqm_range.low, m->iqm);
     text_add(out, " … ");
-    html_number(out, m->iqm_range.high);
+    html_like(out, m->iqm_range.high, m->iqm);
     text_add(out, "</small></td><td>");
-    write_spread(out, m->area, m->n);
+    page_spread(out, m->area, m->n);
     text_add(out, "</td><td>");
     if (t->has_gap)
         html_fixed(out, m->score, 2);
@@ -164,6 +164,11 @@ static void write_method(const contest *t, const method *m, text *out)
 
 static void write_gap(const contest *t, text *out)
 {
+    for (size_t i = 0; i < t->count; i++)
+        if (t->methods[i].unfinished) {
+            text_add(out, "Unfinished runs count with what they have so far. ");
+            break;
+        }
     if (t->sac < 0 || t->oracle < 0) {
         text_add(out, "No score: it needs runs of both sac and oracle.");
         return;
@@ -187,13 +192,7 @@ static void write_table(const contest *t, text *out)
              "<th>IQM, 95 %% interval</th><th>area under the curve</th><th>score</th>"
              "<th>time a run</th></tr>\n");
     for (size_t i = 0; i < t->count; i++) write_method(t, &t->methods[i], out);
-    text_add(
-        out,
-        "</table></div>\n<p class=\"note\">Final return: mean of a seed's last %d episodes; mean "
-        "± standard deviation over seeds, and interquartile mean with a percentile bootstrap "
-        "(%d resamples, fixed seed). Area: mean return over all steps of a run. Time: of the "
-        "process, which several seeds may share. ",
-        RECORD_WINDOW, STATS_RESAMPLES);
+    text_add(out, "</table></div>\n<p class=\"note\">");
     write_gap(t, out);
     text_add(out, "</p>\n");
 }
@@ -204,7 +203,7 @@ static void write_p(const stats_wilcoxon *w, text *out)
     if (w->p < 0.001)
         text_add(out, "&lt;0.001");
     else
-        html_fixed(out, w->p, 3);
+        html_fixed(out, w->p + 1e-9, 3); /* 2/2⁵ is 0.063, not 0.062 */
     text_add(out, "%s</td>", w->exact || isnan(w->p) ? "" : " <small>≈</small>");
 }
 
@@ -212,7 +211,7 @@ static void write_tests(const contest *t, text *out)
 {
     if (t->count < 2) return;
     text_add(out,
-             "<h3>Differences, paired by seed</h3>\n<div class=\"wide\"><table><tr><th>p against"
+             "<h3>p of differences, paired by seed</h3>\n<div class=\"wide\"><table><tr><th>against"
              "</th>");
     for (size_t k = 0; k < t->count; k++) {
         text_add(out, "<th>");
@@ -231,10 +230,7 @@ static void write_tests(const contest *t, text *out)
                 write_p(&t->p[i * t->count + k], out);
         text_add(out, "</tr>\n");
     }
-    text_add(out, "</table></div>\n<p class=\"note\">Wilcoxon's signed-rank test of final returns, "
-                  "two-sided, not corrected for the number of tests. n pairs cannot give less than "
-                  "2/2ⁿ: 0.063 with five seeds, 0.002 with ten. ≈: ties or zeros, normal "
-                  "approximation.</p>\n");
+    text_add(out, "</table></div>\n");
 }
 
 static void write_seeds(const contest *t, text *out)
