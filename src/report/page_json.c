@@ -1,7 +1,6 @@
 /* page_json.c - the numbers of the page for programs. */
 #include <math.h>
 
-#include "base/mem.h"
 #include "report/curve.h"
 #include "report/page.h"
 
@@ -35,13 +34,10 @@ static json_t *numbers(const double *x, int n)
 
 static json_t *curve_json(const method *m)
 {
-    curve *c = mem_alloc(sizeof *c);
-    if (!c) return NULL;
-    curve_of(c, m);
-    json_t *j = json_pack("{s:o, s:o, s:o}", "step", numbers(c->x, c->n), "mean",
-                          numbers(c->mean, c->n), "sd", numbers(c->sd, c->n));
-    mem_free(c);
-    return j;
+    curve c;
+    curve_of(&c, m);
+    return json_pack("{s:o, s:o, s:o}", "step", numbers(c.x, c.n), "mean", numbers(c.mean, c.n),
+                     "sd", numbers(c.sd, c.n));
 }
 
 static json_t *spread(const double *x, int n)
