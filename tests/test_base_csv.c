@@ -47,10 +47,10 @@ static void what_is_no_table_is_refused(void **state)
     csv t = {0};
     assert_fails(csv_read(&t, write_file("")), FANS_EFORMAT, "t.csv: has no line of names");
     assert_fails(csv_read(&t, write_file("a,b\n1,2\n1,x\n")), FANS_EFORMAT,
-                 "t.csv: line 3, column 2 of 2: not a number");
-    assert_fails(csv_read(&t, write_file("a,b\n1\n")), FANS_EFORMAT, "line 2, column 1 of 2");
-    assert_fails(csv_read(&t, write_file("a,b\n1,2,3\n")), FANS_EFORMAT, "line 2, column 2 of 2");
-    assert_fails(csv_read(&t, write_file("a,b\n1, 2\n")), FANS_EFORMAT, "line 2, column 2 of 2");
+                 "t.csv: line 3, column 2: not a number");
+    assert_fails(csv_read(&t, write_file("a,b\n1\n")), FANS_EFORMAT, "line 2, column 1");
+    assert_fails(csv_read(&t, write_file("a,b\n1,2,3\n")), FANS_EFORMAT, "line 2, column 2");
+    assert_fails(csv_read(&t, write_file("a,b\n1, 2\n")), FANS_EFORMAT, "line 2, column 2");
     assert_fails(csv_read(&t, in_test_folder("none")), FANS_EIO, "none: cannot read");
     assert_null(t.cells);
 }

@@ -46,8 +46,8 @@ static int read_row(csv *t, const char *path, size_t line, const char *at)
         const char *ends = i + 1 < t->columns ? "," : "\r\n";
         at = read_cell(at, &cells[i]);
         if (!at || !*at || !strchr(ends, *at))
-            return fans_fail(FANS_EFORMAT, "%s: line %zu, column %d of %d: not a number", path,
-                             line, i + 1, t->columns);
+            return fans_fail(FANS_EFORMAT, "%s: line %zu, column %d: not a number", path, line,
+                             i + 1);
         at++;
     }
     t->rows++;
@@ -61,9 +61,11 @@ int csv_read(csv *t, const char *path)
     int rc = 0;
     TRY(os_read_file(&bytes, &n, path));
     const char *at = bytes, *end = strchr(at, '\n');
-    if (!end) TRY(fans_fail(FANS_EFORMAT, "%s: has no line of names at its top", path));
-    TRY(read_head(t, at, (size_t)(end - at)));
-    for (at = end + 1; (end = strchr(at, '\n')); at = end + 1) TRY(read_row(t, path, ++line, at));
+    if (end)
+        TRY(read_head(t, at, (size_t)(end - at)));
+    else
+        TRY(fans_fail(FANS_EFORMAT, "%s: has no line of names at its top", path));
+    for (; end && (at = end + 1, end = strchr(at, '\n'));) TRY(read_row(t, path, ++line, at));
 out:
     mem_free(bytes);
     if (rc < 0) csv_free(t);

@@ -174,9 +174,11 @@ static void draw_nodes(const drawing *d)
 #define WASH(plain, variable, share) \
     "fill:" plain ";fill:color-mix(in srgb,var(" variable ") " share ",var(--gp))"
 static const char STYLE[] =
-    ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gs:#0072b2;--ga:#00805d;--gt:#c65600;"
+    ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gw:#5b6570;--gs:#0072b2;--ga:#00805d;--gt:#"
+    "c65600;"
     "background:var(--gp);font:11px system-ui,\"DejaVu Sans\",sans-serif;text-anchor:middle}"
-    "@media(prefers-color-scheme:dark){.causal{--gp:#14181d;--gi:#e4e8ec;--go:#6b7682;--gs:#56b4e9;"
+    "@media(prefers-color-scheme:dark){.causal{--gp:#14181d;--gi:#e4e8ec;--go:#6b7682;--gw:#9aa5b1;"
+    "--gs:#56b4e9;"
     "--ga:#2ecc9b;--gt:#ff9a56}}"
     ".causal text{" INK(
         "fill", "#1c2127",
