@@ -1,4 +1,4 @@
-/* slow_resume.c - two hundred interruptions, over all algorithms and tasks: clean stops, Ctrl-C and
+/* slow_resume.c - hundreds of interruptions, over all algorithms and tasks: clean stops, Ctrl-C and
  * kill -9 of the tool itself, at random moments. What is left at the end is, byte for byte, what an
  * undisturbed run leaves. */
 #include <signal.h>
@@ -10,8 +10,8 @@
 static const char *const CONFIGS[] = {"pendulum_gravity",   "half_cheetah_aep_rd",
                                       "half_cheetah_wep_d", "minitaur_cont_d",
                                       "sawyer_reach_aep_r", "fnmdp_random"};
-static const char *const ALGOS[] = {"sac", "oracle", "null", "random"};
-enum { CONFIG_COUNT = 6, ALGO_COUNT = 4, INTERRUPTIONS = 9 }; /* 6 · 4 · 9 = 216 */
+static const char *const ALGOS[] = {"fans", "sac", "oracle", "null", "random"};
+enum { CONFIG_COUNT = 6, ALGO_COUNT = 5, INTERRUPTIONS = 9 }; /* 6 · 5 · 9 = 270 */
 
 static pid_t start(const char *name, const char *algo, const char *folder)
 {
@@ -22,7 +22,12 @@ static pid_t start(const char *name, const char *algo, const char *folder)
     snprintf(episodes, sizeof episodes, "train.episodes=%d", strstr(name, "cheetah") ? 24 : 8);
     if (!freopen("/dev/null", "w", stdout)) _exit(126);
     bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
-    if (learns)
+    if (!strcmp(algo, "fans"))
+        execl(TOOL, "fans", "train", path, "--algo", algo, "--out", folder, "--seeds", "2",
+              "--quiet", "--set", episodes, "--set", "train.checkpoint_every=70", "--set",
+              "sac.width=16", "--set", "sac.batch=16", "--set", "fans.initial=320", "--set",
+              "fans.refresh=90", "--set", "fnvae.window=20", "--set", "fnvae.updates=40", NULL);
+    else if (learns)
         execl(TOOL, "fans", "train", path, "--algo", algo, "--out", folder, "--seeds", "2",
               "--quiet", "--set", episodes, "--set", "train.checkpoint_every=70", "--set",
               "sac.width=16", "--set", "sac.batch=16", "--set", "sac.random_steps=50", NULL);

@@ -16,6 +16,10 @@
 /* Networks that learn nothing much, but quickly. */
 #define RIG_SMALL \
     "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 150\nnormalize = true\n"
+#define RIG_SMALL_MODEL                                                                    \
+    "[fans]\ninitial = 80\nmodel_every = 7\nrefresh = 20\n"                                \
+    "[fnvae]\np = 2\nq = 1\nwindow = 5\nbatch = 2\nupdates = 6\nencode = 3\nencoder = 6\n" \
+    "lstm = 6\nprior = 4\nbank = 4\ndense = 6\n"
 
 typedef struct rig {
     config *config;
@@ -39,12 +43,14 @@ static inline int rig_open(rig *t, const char *ini, const char *algo, const char
                            int seeds, int threads)
 {
     train_setup s = {.seeds = seeds, .out = out, .command = "test", .system_json = "{}"};
-    bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
+    bool adapts = !strcmp(algo, "fans");
+    bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
     int rc = 0;
     *t = (rig){0};
     TRY(config_new(&t->config));
     TRY(config_add_text(t->config, "test.ini", ini));
     if (learns) TRY(config_add_text(t->config, "small.ini", RIG_SMALL));
+    if (adapts) TRY(config_add_text(t->config, "model.ini", RIG_SMALL_MODEL));
     TRY(config_take(t->config, train_option_group(), "train", &s.options));
     s.options.seed = seed;
     TRY(task_load(&t->task, t->config));

@@ -79,6 +79,13 @@ typedef struct fans_algo_def {
     /* Lists all that must survive a restart, for one replica (src/rl/state.h). Optional. */
     void (*state)(void *agent, int replica, struct state_list *s);
 
+    /* What is believed about the hidden factors in the moment of the last act, `*n` numbers of one
+     * row: for reports. Optional. */
+    const float *(*belief)(void *agent, int row, int *n);
+
+    /* Leaves files for people in a seed's folder, with every checkpoint. Optional. */
+    int (*leave)(void *agent, int replica, const char *folder);
+
     /* Numbers for curves: losses and the like; always the same names in the same order. Optional.
      */
     void (*scalars)(void *agent, int replica, fans_scalar_fn *emit, void *user);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algo/fans.h"
 #include "algo/registry.h"
 #include "base/mem.h"
 #include "base/options.h"

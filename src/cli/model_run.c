@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "rl/checkpoint.h"
+#include "rl/fnvae_state.h"
 
 OPTIONS_GROUP(model_option_group, model_options, "model", "what `fans model fit` learns from",
               MODEL_OPTIONS)
@@ -85,25 +86,6 @@ static void path_in(char *out, size_t size, const char *folder, const char *name
     snprintf(out, size, "%s/%s", folder, name);
 }
 
-static void list_state(const model_run *m, state_list *s)
-{
-    static const char *const names[FNVAE_SCALES] = {"s", "ds", "r", "theta_s", "theta_r"};
-    fnvae *f = m->f;
-    char name[64];
-    for (int i = 0; i < FNVAE_GROUPS; i++)
-        state_add_group(s, nn_group_name(f->group[i]), f->group[i], 0);
-    for (int i = 0; i < FNVAE_SCALES; i++) {
-        fnvae_scale *x = &f->scales[i];
-        snprintf(name, sizeof name, "scale.%s/count", names[i]);
-        state_add_number(s, name, STATE_F64, x->count);
-        snprintf(name, sizeof name, "scale.%s/mean", names[i]);
-        state_add(s, name, STATE_F64, 1, (int64_t[]){x->n}, x->mean);
-        snprintf(name, sizeof name, "scale.%s/m2", names[i]);
-        state_add(s, name, STATE_F64, 1, (int64_t[]){x->n}, x->m2);
-    }
-    state_add_number(s, "update", STATE_I64, &f->update);
-}
-
 static int write_config(const model_run *m, const char *path)
 {
     text t = {0};
@@ -127,7 +109,7 @@ int model_run_save(const model_run *m, const char *folder)
     TRY(os_make_folders(folder));
     path_in(path, sizeof path, folder, "config.ini");
     TRY(write_config(m, path));
-    list_state(m, &s);
+    fnvae_state(m->f, 0, &s);
     TRY(state_done(&s));
     TRY(checkpoint_new(&c, &s));
     path_in(path, sizeof path, folder, "model.safetensors");
@@ -146,11 +128,10 @@ int model_run_open(model_run *m, const char *folder, int threads)
     path_in(path, sizeof path, folder, "config.ini");
     TRY(model_run_load(m, path, "standard", NULL));
     TRY(model_run_make(m, threads));
-    list_state(m, &s);
+    fnvae_state(m->f, 0, &s);
     TRY(state_done(&s));
     path_in(path, sizeof path, folder, "model.safetensors");
     TRY(checkpoint_read(&s, "fnvae", path));
-    fnvae_set_masks(m->f);
 out:
     state_free(&s);
     return rc;

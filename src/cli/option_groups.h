@@ -2,6 +2,7 @@
  * one line a module; include its header in cmd_list.c. */
 X(env_option_group)
 X(change_option_group)
+X(fans_option_group)
 X(fnvae_option_group)
 X(model_option_group)
 X(train_option_group)

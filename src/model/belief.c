@@ -13,7 +13,7 @@ struct belief {
     float *state_s, *state_r;   /* [replica][world][2 lstm] */
     float *s, *a, *s1, *r, *change;
     float *expected; /* [replica][world][d + 1] */
-    float *buffer;   /* one replica of any tensor */
+    float *buffer;   /* any tensor, of all replicas */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -34,6 +34,8 @@ void fnvae_record_belief(fnvae *f)
     f->b_theta_r = nn_input(g, "belief theta_r", 1, N, f->z.q);
     f->b_next_s = fnvae_record_prior(f, "s", f->b_theta_s, f->mask[MASK_TT_S].C);
     f->b_next_r = fnvae_record_prior(f, "r", f->b_theta_r, f->mask[MASK_TT_R].C);
+    f->b_spread_s = nn_clip(f->spread_s, -7, 2); /* as the costs read it */
+    f->b_spread_r = nn_clip(f->spread_r, -7, 2);
     f->b_rec = fnvae_record_alpha1(f, x->s, x->a, f->b_theta_s);
     f->b_rec_r = fnvae_record_beta1(f, x->s, x->a, x->s1, f->b_theta_r);
     if (!f->o.observed) fnvae_record_posteriors(f, x, &f->b_q_s, &f->b_q_r);
@@ -43,8 +45,9 @@ int fnvae_plan_belief(fnvae *f)
 {
     int rc = 0;
     nn_graph *g = f->g;
-    nn_var next[] = {f->b_next_s, f->b_next_r}, rec[] = {f->b_rec, f->b_rec_r};
-    TRY(nn_plan_new(&f->predict, g, next, 2, 0, NULL, 0));
+    nn_var next[] = {f->b_next_s, f->b_next_r, f->b_spread_s, f->b_spread_r},
+           rec[] = {f->b_rec, f->b_rec_r};
+    TRY(nn_plan_new(&f->predict, g, next, 4, 0, NULL, 0));
     TRY(nn_plan_new(&f->decode, g, rec, 2, 0, NULL, 0));
     if (f->o.observed) return 0;
     nn_var q[] = {f->b_q_s.mean, f->b_q_s.log_std, f->b_q_r.mean, f->b_q_r.log_std};
@@ -80,7 +83,7 @@ int belief_new(belief **out, fnvae *f)
                        {&b->r, rows},
                        {&b->change, rows},
                        {&b->expected, rows * (d + 1)},
-                       {&b->buffer, (size_t)b->worlds * (widest > d ? widest : d)}};
+                       {&b->buffer, rows * (widest > d ? widest : d)}};
     TRY(arena_new(&b->memory));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         TRY(arena_declare(b->memory, parts[i].slot, parts[i].n * sizeof(float)));
@@ -145,26 +148,22 @@ static void upload_rows(const belief *b)
 /* A tensor's columns are `at`.. of the rows `all`, which have `width` columns. */
 static void download_part(const belief *b, nn_var v, float *all, int width, int at)
 {
-    size_t n = (size_t)nn_shape_of(v).D;
-    for (int r = 0; r < b->f->replicas; r++) {
-        nn_read(v, r, b->buffer);
-        for (int w = 0; w < b->worlds; w++)
-            memcpy(all + row_of(b, r, w) * (size_t)width + at, b->buffer + (size_t)w * n,
-                   n * sizeof(float));
-    }
+    size_t n = (size_t)nn_shape_of(v).D, rows = (size_t)b->f->replicas * (size_t)b->worlds;
+    nn_read_all(v, b->buffer);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(all + i * (size_t)width + at, b->buffer + i * n, n * sizeof(float));
 }
 
 static void upload_theta(const belief *b)
 {
     const fnvae *f = b->f;
     const nn_var theta[] = {f->b_theta_s, f->b_theta_r};
-    for (int k = 0, at = 0; k < 2; k++) {
-        int n = nn_shape_of(theta[k]).D;
-        for (int r = 0; r < f->replicas; r++) {
-            for (int w = 0; w < b->worlds; w++)
-                memcpy(b->buffer + w * n, belief_mean(b, r, w) + at, (size_t)n * sizeof(float));
-            nn_write(theta[k], r, b->buffer);
-        }
+    size_t rows = (size_t)f->replicas * (size_t)b->worlds, width = (size_t)b->factors, at = 0;
+    for (int k = 0; k < 2; k++) {
+        size_t n = (size_t)nn_shape_of(theta[k]).D;
+        for (size_t i = 0; i < rows; i++)
+            memcpy(b->buffer + i * n, b->mean + i * width + at, n * sizeof(float));
+        nn_write_all(theta[k], b->buffer);
         at += n;
     }
 }
@@ -191,13 +190,13 @@ int belief_correct(belief *b)
 static void take(belief *b, const uint8_t *change, nn_var v, float *to, int at)
 {
     nn_shape z = nn_shape_of(v);
-    for (int r = 0; r < b->f->replicas; r++) {
-        nn_read(v, r, b->buffer);
+    nn_read_all(v, b->buffer);
+    for (int r = 0; r < b->f->replicas; r++)
         for (int w = 0; w < b->worlds; w++)
             if (change[row_of(b, r, w)])
                 memcpy(to + row_of(b, r, w) * (size_t)b->factors + at,
-                       b->buffer + (z.B > 1 ? w * z.D : 0), (size_t)z.D * sizeof(float));
-    }
+                       b->buffer + (size_t)(r * z.B + (z.B > 1 ? w : 0)) * (size_t)z.D,
+                       (size_t)z.D * sizeof(float));
 }
 
 int belief_predict(belief *b, const uint8_t *change)
@@ -211,8 +210,8 @@ int belief_predict(belief *b, const uint8_t *change)
     if (rc < 0) return rc;
     take(b, change, f->b_next_s, b->mean, 0);
     take(b, change, f->b_next_r, b->mean, f->z.p);
-    take(b, change, f->spread_s, b->log_std, 0);
-    take(b, change, f->spread_r, b->log_std, f->z.p);
+    take(b, change, f->b_spread_s, b->log_std, 0);
+    take(b, change, f->b_spread_r, b->log_std, f->z.p);
     return 0;
 }
 
@@ -241,4 +240,14 @@ int belief_decode(belief *b)
 const float *belief_expected(const belief *b, int replica, int world)
 {
     return b->expected + row_of(b, replica, world) * (size_t)(b->f->z.d + 1);
+}
+
+void belief_parts(belief *b, int replica, belief_part parts[BELIEF_PARTS])
+{
+    int N = b->worlds;
+    size_t row = row_of(b, replica, 0);
+    parts[0] = (belief_part){"mean", N, b->factors, b->mean + row * (size_t)b->factors};
+    parts[1] = (belief_part){"log_std", N, b->factors, b->log_std + row * (size_t)b->factors};
+    parts[2] = (belief_part){"state_s", N, b->state, b->state_s + row * (size_t)b->state};
+    parts[3] = (belief_part){"state_r", N, b->state, b->state_r + row * (size_t)b->state};
 }

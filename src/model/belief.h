@@ -37,4 +37,13 @@ const float *belief_log_std(const belief *b, int replica, int world);
 int belief_decode(belief *b);
 const float *belief_expected(const belief *b, int replica, int world);
 
+/* What is carried along the lifetimes of one replica: all that a restart needs. */
+enum { BELIEF_PARTS = 4 };
+typedef struct belief_part {
+    const char *name;
+    int rows, width;
+    float *data;
+} belief_part;
+void belief_parts(belief *b, int replica, belief_part parts[BELIEF_PARTS]);
+
 #endif

@@ -285,6 +285,7 @@ static int declare(fnvae *f)
         size_t n = (size_t)z.T * (size_t)z.B * (size_t)z.D * (size_t)f->replicas;
         TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
     }
+    TRY(fnvae_declare_encode(f));
     TRY(arena_declare(f->memory, &f->buffer, largest_mask(f) * sizeof(float)));
     TRY((f->scales = mem_alloc(scales * sizeof *f->scales)) ? 0 : FANS_ENOMEM);
     for (size_t k = 0; k < scales; k++) {
@@ -319,8 +320,10 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     record_decoders(f);
     record_divergence(f);
     fnvae_record_belief(f);
+    fnvae_record_encode(f);
     TRY(record_plans(f)); /* plans come last: they know only what was recorded before them */
     TRY(fnvae_plan_belief(f));
+    TRY(fnvae_plan_encode(f));
     TRY(nn_graph_commit(f->g));
     TRY(declare(f));
     fnvae_set_masks(f);

@@ -106,6 +106,8 @@ typedef struct fnvae_seen {
     nn_var s, a, s1, r, change, state_s, state_r;
 } fnvae_seen;
 
+enum { FNVAE_SEEN = 5 }; /* the transitions among them */
+
 typedef struct fnvae {
     fnvae_options o;
     fnvae_dims z;
@@ -128,9 +130,14 @@ typedef struct fnvae {
     fnvae_seen b_seen;
     nn_var b_theta_s, b_theta_r;
     fnvae_posterior b_q_s, b_q_r;
-    nn_var b_next_s, b_next_r;
+    nn_var b_next_s, b_next_r, b_spread_s, b_spread_r;
     nn_var b_rec, b_rec_r;
     nn_plan *correct, *predict, *decode;
+
+    /* the past: the same parameters recorded for o.encode windows (encode.c) */
+    nn_var e_in[FNVAE_SEEN], e_mean, e_next;
+    float *e_host[FNVAE_SEEN], *e_mean_host, *e_next_host;
+    nn_plan *encode;
 
     fnvae_scale *scales; /* [replica][FNVAE_SCALES] */
     arena *memory;
@@ -186,6 +193,12 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
 void fnvae_record_masks(fnvae *f);
 void fnvae_record_belief(fnvae *f);
 int fnvae_plan_belief(fnvae *f);
+void fnvae_record_encode(fnvae *f);
+int fnvae_plan_encode(fnvae *f);
+int fnvae_declare_encode(fnvae *f);
+
+/* a vector of the world in normalised units */
+void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to);
 
 /* The update at which a share of o.updates is done. */
 int64_t fnvae_share(const fnvae *f, double share);

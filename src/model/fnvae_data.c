@@ -59,7 +59,7 @@ static float *place(const fnvae *f, int input, int replica, int t, int b)
     return f->host[input] + row * (size_t)z.D;
 }
 
-static void put(const fnvae *f, int replica, int scale, const float *v, float *to)
+void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to)
 {
     int n = scale_of(f, replica, scale)->n;
     for (int i = 0; i < n; i++) to[i] = (float)fnvae_to(f, replica, scale, i, (double)v[i]);
@@ -75,25 +75,27 @@ static void put_change(const fnvae *f, int replica, const fnvae_row *row, float 
 static void put_row(const fnvae *f, int replica, int t, int b, const fnvae_row *row)
 {
     size_t m = (size_t)f->z.m;
-    put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_s, replica, t, b));
-    put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_s1, replica, t, b));
-    put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_r, replica, t, b));
+    fnvae_put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_s, replica, t, b));
+    fnvae_put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_s1, replica, t, b));
+    fnvae_put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_r, replica, t, b));
     put_change(f, replica, row, place(f, FNVAE_IN_ds, replica, t, b));
     memcpy(place(f, FNVAE_IN_a, replica, t, b), row->a, m * sizeof(float));
     *place(f, FNVAE_IN_change, replica, t, b) = row->change;
     if (!f->o.observed) return;
     if (row->theta_s)
-        put(f, replica, SCALE_THETA_S, row->theta_s, place(f, FNVAE_IN_theta_s, replica, t, b));
+        fnvae_put(f, replica, SCALE_THETA_S, row->theta_s,
+                  place(f, FNVAE_IN_theta_s, replica, t, b));
     if (row->theta_r)
-        put(f, replica, SCALE_THETA_R, row->theta_r, place(f, FNVAE_IN_theta_r, replica, t, b));
+        fnvae_put(f, replica, SCALE_THETA_R, row->theta_r,
+                  place(f, FNVAE_IN_theta_r, replica, t, b));
 }
 
 /* What is decoded from the posterior of row t. */
 static void put_decoded(const fnvae *f, int replica, int t, int b, const fnvae_row *row)
 {
-    put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_dec_s, replica, t, b));
-    put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_dec_s1, replica, t, b));
-    put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_dec_r, replica, t, b));
+    fnvae_put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_dec_s, replica, t, b));
+    fnvae_put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_dec_s1, replica, t, b));
+    fnvae_put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_dec_r, replica, t, b));
     put_change(f, replica, row, place(f, FNVAE_IN_dec_ds, replica, t, b));
     memcpy(place(f, FNVAE_IN_dec_a, replica, t, b), row->a, (size_t)f->z.m * sizeof(float));
 }

@@ -12,6 +12,7 @@
     X(INT, window, 100, 2, 100000, "steps of a window over the lifetime")                          \
     X(INT, batch, 8, 1, 65536, "windows per update")                                               \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
+    X(INT, encode, 32, 1, 65536, "windows of the past that are encoded at a time")                 \
     X(INT, evidence, 10, 0, 100000, "rows of a segment to see before it is reconstructed")         \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \
     X(INT, lstm, 64, 1, 4096, "units of their LSTM")                                               \

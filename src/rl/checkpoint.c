@@ -297,6 +297,7 @@ int checkpoint_read(const state_list *s, const char *kind, const char *path)
             memcpy(item->data, all + at, n);
         at += n;
     }
+    rc = state_loaded(s);
 out:
     mem_free(all);
     close_file(&f);

@@ -25,6 +25,9 @@ struct learner {
     int64_t *updates;
     float *input;                   /* (rows, inputs) */
     float *obs_batch, *extra_batch; /* (replicas, batch, …) */
+    int64_t hold;                   /* steps before which it acts at random */
+    learner_present_fn *present;
+    const void *present_to;
     pool *pool;
     arena *memory;
 };
@@ -76,6 +79,7 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra)
                    .inputs = s->info->obs_dim + extra,
                    .pool = s->pool};
     TRY(take_options(l, s));
+    l->hold = l->so.random_steps;
     TRY(claim(l, &stats));
     for (int r = 0; r < l->replicas; r++) {
         double *mean = stats + (size_t)(2 * r) * (size_t)l->obs;
@@ -107,6 +111,17 @@ void learner_free(learner *l)
     mem_free(l);
 }
 
+void learner_present(learner *l, learner_present_fn *present, const void *user)
+{
+    l->present = present;
+    l->present_to = user;
+}
+
+void learner_hold(learner *l, int64_t steps)
+{
+    if (l->hold < steps) l->hold = steps;
+}
+
 replay *learner_replay(learner *l)
 {
     return l->replay;
@@ -125,6 +140,7 @@ static void join(const learner *l, int replica, const float *obs, const float *e
         if (l->extra)
             memcpy(row + l->obs, extra + (size_t)i * (size_t)l->extra,
                    (size_t)l->extra * sizeof *row);
+        if (l->present) l->present(l->present_to, replica, row, row + l->obs);
     }
 }
 
@@ -136,8 +152,7 @@ int learner_act(learner *l, const float *obs, const float *extra, bool explore, 
         join(l, r, obs + first * (size_t)l->obs, extra ? extra + first * (size_t)l->extra : NULL,
              l->worlds, l->input + first * (size_t)l->inputs);
     }
-    if (!explore || l->steps[0] >= l->so.random_steps)
-        return sac_act(l->sac, l->input, explore, action);
+    if (!explore || l->steps[0] >= l->hold) return sac_act(l->sac, l->input, explore, action);
     for (int r = 0; r < l->replicas; r++)
         for (size_t i = 0; i < W * (size_t)l->act; i++)
             action[(size_t)r * W * (size_t)l->act + i] =
@@ -193,8 +208,7 @@ static void draw_batch(void *arg, int r)
 static bool due(const learner *l)
 {
     int64_t n = l->steps[0] / l->worlds;
-    return l->steps[0] >= l->so.random_steps && replay_count(l->replay, 0) > 0 &&
-           n % l->so.update_every == 0;
+    return l->steps[0] >= l->hold && replay_count(l->replay, 0) > 0 && n % l->so.update_every == 0;
 }
 
 int learner_update(learner *l)

@@ -29,6 +29,14 @@ int learner_act(learner *l, const float *obs, const float *extra, bool explore, 
 void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
                    const fans_outcome *o, const float *next_extra);
 
+/* What SAC sees of a row: `present` may change the observation and the extra numbers in place,
+ * whenever a row is about to be shown, in acting and in learning. */
+typedef void learner_present_fn(const void *user, int replica, float *obs, float *extra);
+void learner_present(learner *l, learner_present_fn *present, const void *user);
+
+/* Acts at random and does not learn before so many steps of a seed. */
+void learner_hold(learner *l, int64_t steps);
+
 /* As many updates as are due after this step. */
 int learner_update(learner *l);
 

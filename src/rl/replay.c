@@ -88,6 +88,11 @@ int replay_rows(const replay *r, int lane)
     return r->head[lane] < r->rows ? (int)r->head[lane] : r->rows;
 }
 
+int replay_capacity(const replay *r)
+{
+    return r->rows;
+}
+
 /* All rows but the newest have their successor; the newest is last of an episode, or not ready. */
 int replay_count(const replay *r, int lane)
 {

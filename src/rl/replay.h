@@ -45,6 +45,7 @@ void replay_sample(const replay *r, int first, int lanes, rng *stream, int n,
 
 /* The rows of a lane from the oldest (0) on: for windows over the lifetime. */
 int replay_rows(const replay *r, int lane);
+int replay_capacity(const replay *r); /* most rows of a lane */
 typedef struct replay_row {
     const float *obs, *action;
     float *extra;

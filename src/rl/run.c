@@ -51,7 +51,7 @@ int run_open(run *r, const char *path, const char *config, const char *const *lo
     void *old;
     size_t n;
     int rc = 0;
-    *r = (run){.metrics = -1};
+    *r = RUN_CLOSED;
     if ((size_t)snprintf(r->path, sizeof r->path, "%s", path) >= sizeof r->path)
         return fans_fail(FANS_EIO, "%s: the path is too long", path);
     if (!look_only) TRY(os_make_folders(path));
@@ -69,9 +69,10 @@ out:
 
 void run_close(run *r)
 {
-    if (r->metrics >= 0) close(r->metrics);
+    if (r->metrics.fd >= 0) close(r->metrics.fd);
+    if (r->beliefs.fd >= 0) close(r->beliefs.fd);
     events_close(r->events);
-    *r = (run){.metrics = -1};
+    *r = RUN_CLOSED;
 }
 
 int run_note(const run *r, const char *command, const char *system_json)
@@ -93,36 +94,56 @@ out:
 /* The events file keeps its name over resumes, so that curves stay in one piece. */
 static const char EVENTS[] = "events.out.tfevents.0000000000.fans";
 
-int run_begin(run *r, bool resume)
+static int open_table(run *r, run_table *t, bool resume)
+{
+    char file[RUN_PATH];
+    int rc = run_file(r, t->name, file);
+    if (rc < 0) return rc;
+    t->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (!resume) t->bytes = 0;
+    if (t->fd < 0 || ftruncate(t->fd, t->bytes) < 0)
+        rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno));
+    return rc;
+}
+
+int run_begin(run *r, bool resume, bool beliefs)
 {
     char file[RUN_PATH];
     int rc = 0;
-    TRY(run_file(r, "metrics.csv", file));
-    r->metrics = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (!resume) r->metrics_bytes = r->events_bytes = 0;
-    if (r->metrics < 0 || ftruncate(r->metrics, r->metrics_bytes) < 0)
-        TRY(fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno)));
+    TRY(open_table(r, &r->metrics, resume));
+    if (beliefs) TRY(open_table(r, &r->beliefs, resume));
+    if (!resume) r->events_bytes = 0;
     TRY(run_file(r, EVENTS, file));
     TRY(events_open(&r->events, file, resume && os_exists(file) ? r->events_bytes : -1));
 out:
     return rc;
 }
 
-int run_row(run *r, const text *row)
+int run_row(run *r, run_table *t, const text *row)
 {
     if (text_done(row) < 0) return FANS_ENOMEM;
-    ssize_t n = write(r->metrics, row->s, row->length);
+    ssize_t n = write(t->fd, row->s, row->length);
     if (n != (ssize_t)row->length)
-        return fans_fail(FANS_EIO, "%s/metrics.csv: cannot write: %s", r->path,
+        return fans_fail(FANS_EIO, "%s/%s: cannot write: %s", r->path, t->name,
                          n < 0 ? strerror(errno) : "the disk is full");
-    r->metrics_bytes += n;
+    t->bytes += n;
+    return 0;
+}
+
+static int sync_table(const run *r, const run_table *t)
+{
+    if (t->fd >= 0 && fsync(t->fd) < 0)
+        return fans_fail(FANS_EIO, "%s/%s: cannot write: %s", r->path, t->name, strerror(errno));
     return 0;
 }
 
 int run_sync(run *r)
 {
-    if (fsync(r->metrics) < 0)
-        return fans_fail(FANS_EIO, "%s/metrics.csv: cannot write: %s", r->path, strerror(errno));
+    int rc = 0;
+    TRY(sync_table(r, &r->metrics));
+    TRY(sync_table(r, &r->beliefs));
     r->events_bytes = events_length(r->events);
-    return events_sync(r->events);
+    rc = events_sync(r->events);
+out:
+    return rc;
 }

@@ -4,11 +4,13 @@
  *     command.txt   how it was started, one line a start
  *     system.json   versions and machine
  *     metrics.csv   one row per episode: the same seed gives the same bytes
+ *     beliefs.csv   what was believed, and what was true, at some steps of every episode
+ *     graph.json    the causal graph that was found; `fans graph` draws it
  *     events…       the same and more for TensorBoard
  *     checkpoint.safetensors    all that a resume needs
  *     result.json   at the end
  *
- * metrics.csv and the events are appended to; a checkpoint notes their lengths, and a resume cuts
+ * Tables and events are appended to; a checkpoint notes their lengths, and a resume cuts
  * them back to that, so that they go on as if nothing had happened. */
 #ifndef RL_RUN_H
 #define RL_RUN_H
@@ -19,12 +21,20 @@
 
 enum { RUN_PATH = 4096 };
 
+/* A file of rows; `fd` is -1 while it is closed. */
+typedef struct run_table {
+    const char *name;
+    int fd;
+    int64_t bytes;
+} run_table;
+
 typedef struct run {
     char path[RUN_PATH - 64];
-    int metrics; /* file descriptor; -1 while closed */
-    int64_t metrics_bytes, events_bytes;
+    run_table metrics, beliefs;
+    int64_t events_bytes;
     events *events;
 } run;
+#define RUN_CLOSED ((run){.metrics = {"metrics.csv", -1, 0}, .beliefs = {"beliefs.csv", -1, 0}})
 
 /* Makes the folder, or looks into an old one, whose config must be the same but for the lengths in
  * `loose` (a list of "key = " beginnings that may differ, NULL-ended). With `look_only` nothing is
@@ -36,9 +46,10 @@ void run_close(run *r);
 int run_file(const run *r, const char *name, char *out); /* out[RUN_PATH] */
 int run_note(const run *r, const char *command, const char *system_json);
 
-/* Opens metrics and events; from `metrics_bytes` and `events_bytes` on when `resume`, else anew. */
-int run_begin(run *r, bool resume);
-int run_row(run *r, const text *row);
+/* Opens metrics, events and, where wanted, beliefs; from their noted lengths on when `resume`, else
+ * anew. */
+int run_begin(run *r, bool resume, bool beliefs);
+int run_row(run *r, run_table *t, const text *row);
 int run_sync(run *r);
 
 #endif

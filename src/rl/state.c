@@ -57,21 +57,42 @@ void state_add_group(state_list *s, const char *prefix, nn_group *group, int rep
     }
 }
 
-void state_on_save(state_list *s, state_hook_fn *fn, void *arg)
+static void add_hook(state_list *s, state_hook hook)
 {
     if (s->failed ||
         mem_grow(&s->hooks, &s->hook_capacity, s->hook_count + 1, sizeof *s->hooks) < 0) {
         s->failed = true;
         return;
     }
-    s->hooks[s->hook_count++] = (state_hook){fn, arg};
+    s->hooks[s->hook_count++] = hook;
+}
+
+void state_on_save(state_list *s, state_hook_fn *fn, void *arg)
+{
+    add_hook(s, (state_hook){fn, arg, false});
+}
+
+void state_on_load(state_list *s, state_hook_fn *fn, void *arg)
+{
+    add_hook(s, (state_hook){fn, arg, true});
+}
+
+static int call(const state_list *s, bool on_load)
+{
+    int rc = 0;
+    for (size_t i = 0; i < s->hook_count && rc == 0; i++)
+        if (s->hooks[i].on_load == on_load) rc = s->hooks[i].fn(s->hooks[i].arg);
+    return rc;
 }
 
 int state_refresh(const state_list *s)
 {
-    int rc = 0;
-    for (size_t i = 0; i < s->hook_count && rc == 0; i++) rc = s->hooks[i].fn(s->hooks[i].arg);
-    return rc;
+    return call(s, false);
+}
+
+int state_loaded(const state_list *s)
+{
+    return call(s, true);
 }
 
 void state_compress(state_list *s)

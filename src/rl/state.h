@@ -28,6 +28,7 @@ typedef int state_hook_fn(void *arg);
 typedef struct state_hook {
     state_hook_fn *fn;
     void *arg;
+    bool on_load;
 } state_hook;
 
 /* Start from {0}. A failed allocation is remembered; state_done reports it. */
@@ -48,9 +49,12 @@ void state_add_bytes(state_list *s, const char *name, void *data, size_t n);
  * "prefix.m/name" and "prefix.v/name". */
 void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica);
 
-/* Asks to be called before the items are saved. */
+/* Asks to be called before the items are saved; or after they were loaded, to bring what follows
+ * from them up to date. */
 void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
-int state_refresh(const state_list *s);
+void state_on_load(state_list *s, state_hook_fn *fn, void *arg);
+int state_refresh(const state_list *s); /* about to be saved */
+int state_loaded(const state_list *s);
 
 /* Marks the item added last. */
 void state_compress(state_list *s);

@@ -110,7 +110,8 @@ static int list_state(training *t, int r)
     char name[32];
     state_add_number(s, "run/tick", STATE_I64, &p->tick);
     state_add_number(s, "run/episodes", STATE_I64, &p->episodes);
-    state_add_number(s, "run/metrics_bytes", STATE_I64, &p->run.metrics_bytes);
+    state_add_number(s, "run/metrics_bytes", STATE_I64, &p->run.metrics.bytes);
+    state_add_number(s, "run/beliefs_bytes", STATE_I64, &p->run.beliefs.bytes);
     state_add_number(s, "run/events_bytes", STATE_I64, &p->run.events_bytes);
     state_add_number(s, "run/wall", STATE_F64, &p->wall);
     state_add(s, "run/recent", STATE_F64, 1, (int64_t[]){RECENT}, p->recent);
@@ -176,6 +177,7 @@ static int save(training *t)
         TRY(state_refresh(&p->state));
         p->wall += now - t->saved;
         TRY(run_sync(&p->run));
+        if (t->s.algo->leave) TRY(t->s.algo->leave(t->agent, r, p->run.path));
         TRY(run_file(&p->run, NEXT, next));
         TRY(checkpoint_write(t->checkpoint, &p->state, t->kind, next));
     }
@@ -278,7 +280,7 @@ static int write_head(training *t, int r)
     text_add(&t->row, "episode,step,world,return,length,success");
     if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_name, &t->row);
     text_add(&t->row, "\n");
-    return run_row(&t->replicas[r].run, &t->row);
+    return run_row(&t->replicas[r].run, &t->replicas[r].run.metrics, &t->row);
 }
 
 static int write_episode(training *t, int r, int w)
@@ -293,7 +295,7 @@ static int write_episode(training *t, int r, int w)
     if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_value, &e);
     text_add(&t->row, "\n");
     TRY(e.rc);
-    TRY(run_row(&p->run, &t->row));
+    TRY(run_row(&p->run, &p->run.metrics, &t->row));
     events *to = p->run.events;
     TRY(events_scalar(to, "rollout/ep_rew_mean", step, mean_recent(p, p->recent)));
     TRY(events_scalar(to, "rollout/ep_len_mean", step, mean_recent(p, p->lengths)));
@@ -301,6 +303,52 @@ static int write_episode(training *t, int r, int w)
     train_progress now = training_progress(t);
     double fps = (double)(now.steps - now.since) * t->s.seeds / fmax(now.seconds, 1e-9);
     TRY(events_scalar(to, "time/fps", step, fps));
+out:
+    return rc;
+}
+
+/* ---- beliefs --------------------------------------------------------------------------------- */
+
+enum { BELIEF_EVERY = 10 }; /* steps of an episode between two notes; the last step is noted too */
+
+static int write_belief_head(training *t, int r)
+{
+    int n;
+    t->s.algo->belief(t->agent, r * t->worlds_each, &n);
+    t->row.length = 0;
+    text_add(&t->row, "episode,step,tau");
+    for (int k = 0; k < schedule_rules(t->s.task->change); k++)
+        text_add(&t->row, ",true.%s", t->s.task->info.factors[t->moving[k].factor].name);
+    for (int k = 0; k < n; k++) text_add(&t->row, ",theta%d", k);
+    text_add(&t->row, "\n");
+    return run_row(&t->replicas[r].run, &t->replicas[r].run.beliefs, &t->row);
+}
+
+/* What the first world of a seed believes before the coming step, beside what is true then. */
+static int write_belief(training *t, int r)
+{
+    replica *p = &t->replicas[r];
+    int n, row = r * t->worlds_each;
+    const fans_env_info *info = &t->s.task->info;
+    const double *factors = t->now.factors + (size_t)row * (size_t)info->factor_count;
+    const float *theta = t->s.algo->belief(t->agent, row, &n);
+    t->row.length = 0;
+    text_add(&t->row, "%lld,%lld,%lld", (long long)p->episodes, (long long)p->tick * t->worlds_each,
+             (long long)p->length[0]);
+    for (int k = 0; k < schedule_rules(t->s.task->change); k++)
+        text_add(&t->row, ",%.6g", factors[t->moving[k].factor]);
+    for (int k = 0; k < n; k++) text_add(&t->row, ",%.4g", (double)theta[k]);
+    text_add(&t->row, "\n");
+    return run_row(&p->run, &p->run.beliefs, &t->row);
+}
+
+static int write_beliefs(training *t)
+{
+    int rc = 0;
+    for (int r = 0; t->s.algo->belief && r < t->s.seeds; r++) {
+        int64_t tau = t->replicas[r].length[0];
+        if (tau % BELIEF_EVERY == 0 || tau == t->s.task->info.horizon - 1) TRY(write_belief(t, r));
+    }
 out:
     return rc;
 }
@@ -318,8 +366,9 @@ static int begin(training *t)
     if (tick < 0 && t->s.look_only)
         TRY(fans_fail(FANS_EIO, "%s: has no checkpoint to look at", t->s.out));
     for (int r = 0; !t->s.look_only && r < t->s.seeds; r++) {
-        TRY(run_begin(&t->replicas[r].run, tick >= 0));
+        TRY(run_begin(&t->replicas[r].run, tick >= 0, t->s.algo->belief));
         if (tick < 0) TRY(write_head(t, r));
+        if (tick < 0 && t->s.algo->belief) TRY(write_belief_head(t, r));
     }
     t->tick_started = tick >= 0 ? tick : 0;
     t->started = t->saved = os_now();
@@ -344,7 +393,7 @@ int training_new(training **out, const train_setup *s)
     TRY(t->seeds && t->replicas ? 0 : FANS_ENOMEM);
     for (int r = 0; r < s->seeds; r++) {
         t->seeds[r] = (uint64_t)s->options.seed + (uint64_t)r;
-        t->replicas[r].run.metrics = -1;
+        t->replicas[r].run = RUN_CLOSED;
     }
     TRY(claim(t));
     TRY(worlds_new(&t->worlds, s->task, s->pool, t->seeds, s->seeds, t->worlds_each));
@@ -410,6 +459,7 @@ static int live(training *t, bool learn)
     double start = os_now();
     fans_moment now = moment(t), before = keep_moment(t);
     TRY(t->s.algo->act(t->agent, &now, learn, t->action));
+    if (learn) TRY(write_beliefs(t));
     double acted = os_now();
     TRY(worlds_step(t->worlds, &t->now));
     double lived = os_now();

@@ -1,0 +1,199 @@
+/* past.c - windows over the replay. */
+#include "rl/past.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct past {
+    fnvae *f;
+    replay *replay;
+    pool *pool;
+    int worlds, rows;  /* lanes per replica; most rows of a lane */
+    fnvae_row *window; /* [replicas][o.window] */
+    int *steps;        /* [replicas][rows]: the rows of a lane that are steps with a successor */
+    int *count;        /* [replicas] how many */
+    rng *draws;        /* of the present fill */
+    int world, batch;  /* of the present refresh */
+    arena *memory;
+};
+
+int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p)
+{
+    size_t R = (size_t)f->replicas, T = (size_t)f->o.window;
+    int rc = 0;
+    past *x = mem_alloc(sizeof *x);
+    if (!x) return FANS_ENOMEM;
+    *x = (past){.f = f, .replay = r, .pool = p, .worlds = worlds, .rows = replay_capacity(r)};
+    TRY(arena_new(&x->memory));
+    TRY(arena_declare(x->memory, &x->window, R * T * sizeof *x->window));
+    TRY(arena_declare(x->memory, &x->steps, R * (size_t)x->rows * sizeof *x->steps));
+    TRY(arena_declare(x->memory, &x->count, R * sizeof *x->count));
+    TRY(arena_commit(x->memory));
+    *out = x;
+out:
+    if (rc < 0) past_free(x);
+    return rc;
+}
+
+void past_free(past *p)
+{
+    if (!p) return;
+    arena_free(p->memory);
+    mem_free(p);
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* The step that row i of a lane stands for; the row behind it must be there. */
+static fnvae_row step_at(const past *p, int lane, int i)
+{
+    replay_row here = replay_at(p->replay, lane, i), next = replay_at(p->replay, lane, i + 1);
+    fnvae_row row = {
+        .s = here.obs, .a = here.action, .s1 = next.obs, .r = here.reward, .change = true};
+    if (i == 0) return row; /* what was before is forgotten */
+    replay_row before = replay_at(p->replay, lane, i - 1);
+    row.change = before.segment != here.segment;
+    row.first = before.last;
+    return row;
+}
+
+/* A window from row i on, or false when the lane ends before it is full. */
+static bool gather(const past *p, int lane, int i, fnvae_row *rows)
+{
+    int n = replay_rows(p->replay, lane), T = p->f->o.window, got = 0;
+    for (; got < T && i + 1 < n; i++)
+        if (!replay_at(p->replay, lane, i).last) rows[got++] = step_at(p, lane, i);
+    return got == T;
+}
+
+bool past_ready(const past *p)
+{
+    int lanes = p->f->replicas * p->worlds, ready = 0;
+    for (int lane = 0; lane < lanes; lane++)
+        ready += replay_rows(p->replay, lane) >= 4 * p->f->o.window;
+    return ready == lanes;
+}
+
+static void fill_replica(void *arg, int r)
+{
+    past *p = arg;
+    rng *draw = &p->draws[r];
+    fnvae_row *rows = p->window + (size_t)r * (size_t)p->f->o.window;
+    for (int b = 0; b < p->f->o.batch; b++) {
+        int lane = r * p->worlds + (p->worlds > 1 ? (int)rng_below(draw, (uint32_t)p->worlds) : 0);
+        uint32_t n = (uint32_t)replay_rows(p->replay, lane);
+        while (!gather(p, lane, (int)rng_below(draw, n), rows)) {}
+        fnvae_window(p->f, r, b, rows, draw);
+    }
+}
+
+void past_fill(past *p, rng *draws)
+{
+    p->draws = draws;
+    pool_run(p->pool, p->f->replicas, fill_replica, p);
+}
+
+/* ---- refreshing ------------------------------------------------------------------------------ */
+
+/* Windows overlap by half: an encoding counts once it has seen that much. Where window k begins, or
+ * -1 when the steps are covered without it. The last one ends with the last step. */
+static int window_start(const past *p, int replica, int k)
+{
+    int T = p->f->o.window, stride = T - T / 2, n = p->count[replica];
+    if (n < T || (k > 0 && (k - 1) * stride + T >= n)) return -1;
+    return k * stride + T <= n ? k * stride : n - T;
+}
+
+static void list_steps(void *arg, int r)
+{
+    past *p = arg;
+    int lane = r * p->worlds + p->world, n = replay_rows(p->replay, lane);
+    int *steps = p->steps + (size_t)r * (size_t)p->rows;
+    p->count[r] = 0;
+    for (int i = 0; i + 1 < n; i++)
+        if (!replay_at(p->replay, lane, i).last) steps[p->count[r]++] = i;
+}
+
+static void encode_replica(void *arg, int r)
+{
+    past *p = arg;
+    const int *steps = p->steps + (size_t)r * (size_t)p->rows;
+    fnvae_row *rows = p->window + (size_t)r * (size_t)p->f->o.window;
+    for (int b = 0; b < p->f->o.encode; b++) {
+        int start = window_start(p, r, p->batch * p->f->o.encode + b);
+        if (start < 0) return;
+        for (int t = 0; t < p->f->o.window; t++)
+            rows[t] = step_at(p, r * p->worlds + p->world, steps[start + t]);
+        fnvae_encode_window(p->f, r, b, rows);
+    }
+}
+
+/* Behind step row i: the belief that was reached is that of an episode's last row; and the next
+ * step was taken in it, or, where a segment began, in what p_gamma made of it. */
+static void keep(const past *p, int lane, int i, const float *reached, const float *next)
+{
+    size_t bytes = (size_t)(p->f->z.p + p->f->z.q) * sizeof(float);
+    replay_row row = replay_at(p->replay, lane, ++i);
+    if (row.last) {
+        memcpy(row.extra, reached, bytes);
+        if (++i >= replay_rows(p->replay, lane)) return;
+        row = replay_at(p->replay, lane, i);
+    }
+    int64_t before = replay_at(p->replay, lane, i - 1).segment;
+    memcpy(row.extra, before != row.segment ? next : reached, bytes);
+}
+
+static void keep_replica(void *arg, int r)
+{
+    past *p = arg;
+    int T = p->f->o.window;
+    const int *steps = p->steps + (size_t)r * (size_t)p->rows;
+    for (int b = 0; b < p->f->o.encode; b++) {
+        int start = window_start(p, r, p->batch * p->f->o.encode + b);
+        if (start < 0) return;
+        for (int t = start > 0 ? T / 2 : 0; t < T; t++)
+            keep(p, r * p->worlds + p->world, steps[start + t], fnvae_encoded(p->f, r, b, t),
+                 fnvae_encoded_next(p->f, r, b, t));
+    }
+}
+
+static bool more(const past *p)
+{
+    for (int r = 0; r < p->f->replicas; r++)
+        if (window_start(p, r, p->batch * p->f->o.encode) >= 0) return true;
+    return false;
+}
+
+int past_refresh(past *p)
+{
+    int rc = 0, R = p->f->replicas;
+    for (p->world = 0; p->world < p->worlds; p->world++) {
+        pool_run(p->pool, R, list_steps, p);
+        for (p->batch = 0; more(p); p->batch++) {
+            pool_run(p->pool, R, encode_replica, p);
+            TRY(fnvae_encode(p->f));
+            pool_run(p->pool, R, keep_replica, p);
+        }
+    }
+out:
+    return rc;
+}
+
+void past_measure(const past *p, int replica, float *mean, float *spread)
+{
+    for (int k = 0; k < p->f->z.p + p->f->z.q; k++) {
+        double n = 0, sum = 0, squares = 0;
+        for (int lane = replica * p->worlds; lane < (replica + 1) * p->worlds; lane++) {
+            for (int i = 0; i < replay_rows(p->replay, lane); i++) {
+                double x = (double)replay_at(p->replay, lane, i).extra[k];
+                n++;
+                sum += x;
+                squares += x * x;
+            }
+        }
+        mean[k] = n > 0 ? (float)(sum / n) : 0;
+        spread[k] = n > 0 ? (float)sqrt(fmax(squares / n - sum / n * (sum / n), 0)) : 1;
+    }
+}

@@ -1,0 +1,32 @@
+/* past.h - the replay as a model's past: windows over lifetimes to learn from, and stored beliefs
+ * brought up to date.
+ *
+ * The extra numbers of a replay row are the belief [p + q] in which its action was taken; of an
+ * episode's last row, the belief that was reached there. */
+#ifndef RL_PAST_H
+#define RL_PAST_H
+
+#include "base/pool.h"
+#include "model/encode.h"
+#include "rl/replay.h"
+
+typedef struct past past;
+
+/* `worlds` lanes of the replay belong to each replica of the model. Borrows all three. */
+int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p);
+void past_free(past *p);
+
+/* Are there windows to learn from? They are drawn freely once there are two of them in each lane.
+ */
+bool past_ready(const past *p);
+
+/* Fills the model's next update with random windows; `draws` has one stream per replica. */
+void past_fill(past *p, rng *draws);
+
+/* Infers all stored beliefs anew, by the model as it is now. */
+int past_refresh(past *p);
+
+/* Mean and spread of a replica's stored beliefs, [p + q] each. */
+void past_measure(const past *p, int replica, float *mean, float *spread);
+
+#endif
