@@ -117,7 +117,7 @@ train slow random --seeds 2
 # ---- the page -------------------------------------------------------------------------------------
 
 report "$folder/runs"
-[ "$(cat "$folder/out")" = "$folder/page.html: 11 runs, 2 tasks, $(($(wc -c <"$folder/page.html") / 1024)) KiB" ] ||
+[ "$(cat "$folder/out")" = "$folder/page.html: 11 runs on 2 tasks, $(($(wc -c <"$folder/page.html") / 1024)) KiB" ] ||
     complain "prints $(cat "$folder/out")"
 shows "11 runs on 2 tasks" '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>' "gravity (sine, clock: episode)" \
     "Final returns" "environment steps" "$folder/runs/swing-sac/seed-2" "random_steps = 40" "fans train" "onednn" \
@@ -217,7 +217,7 @@ good insights/0/factors/1/r2_last -10 0.5
 good insights/0/distance_correlation 0.1 1
 head -2 "$run/beliefs.csv" >"$folder/x" && cp "$folder/x" "$run/beliefs.csv" # too few to say anything
 report "$folder/made"
-shows "Too few episodes to fit a map."
+shows "Too few episodes to fit a map: 3 beliefs need 20."
 head -1 "$folder/x" >"$run/beliefs.csv"
 report "$folder/made"
 lacks "Beliefs against what was true"

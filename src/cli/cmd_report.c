@@ -27,7 +27,8 @@ int cmd_report(int argc, char **argv)
     TRY(page_write(&c, title, &page, &figures));
     if (json) TRY(json_write_file(json, figures));
     TRY(os_write_file(file, page.s, page.length));
-    printf("%s: %zu runs, %zu tasks, %zu KiB\n", file, c.record_count, c.count, page.length / 1024);
+    printf("%s: %zu run%s on %zu task%s, %zu KiB\n", file, c.record_count,
+           c.record_count == 1 ? "" : "s", c.count, c.count == 1 ? "" : "s", page.length / 1024);
 out:
     json_decref(figures);
     text_free(&page);

@@ -102,7 +102,7 @@ static int check_header(const model_run *m, const char *path, const csv *t)
     print_header(m, &expected);
     for (int i = 0; i < t->columns; i++) text_add(&found, "%s%s", i ? "," : "", t->names[i]);
     int rc = text_done(&expected) < 0 ? FANS_ENOMEM : text_done(&found);
-    if (rc == 0 && strcmp(expected.s, found.s))
+    if (rc == 0 && (!found.s || strcmp(expected.s, found.s)))
         rc = fans_fail(FANS_EFORMAT,
                        "%s: line 1: not the columns that `fans rollout --csv` has for this task",
                        path);

@@ -200,7 +200,7 @@ static int read_flags(const json_t *j, const char *name, bool *to, int n)
 int causal_from_json(causal_graph **out, const json_t *j)
 {
     int rc = 0;
-    fnvae_dims z;
+    fnvae_dims z = {0};
     causal_graph *g = NULL;
     TRY(read_size(j, "d", 1, &z.d));
     TRY(read_size(j, "m", 0, &z.m));

@@ -84,7 +84,9 @@ static void write_trace(const beliefs *b, int factor, double *x, double *truth, 
     plot_dots(&p, "c1", x, guess, n);
     plot_axes(&p, "episode");
     plot_end(&p);
-    if (!fitted) text_add(out, "<p class=\"note\">Too few episodes to fit a map.</p>");
+    if (!fitted)
+        text_add(out, "<p class=\"note\">Too few episodes to fit a map: %d beliefs need %d.</p>",
+                 b->thetas, 4 * (b->thetas + 2));
     text_add(out, "</div>\n");
 }
 

@@ -129,10 +129,22 @@ static int write_curves(const contest *t, text *out)
 
 void page_spread(text *out, const double *x, int n)
 {
-    double mean = stats_mean(x, n);
+    double mean = stats_mean(x, n), sd = stats_sd(x, n);
     html_number(out, mean);
+    if (isnan(sd)) return;
     text_add(out, " <small>± ");
-    html_like(out, stats_sd(x, n), mean);
+    html_like(out, sd, mean);
+    text_add(out, "</small>");
+}
+
+static void write_iqm(const method *m, text *out)
+{
+    html_number(out, m->iqm);
+    if (isnan(m->iqm_range.low)) return;
+    text_add(out, " <small>");
+    html_like(out, m->iqm_range.low, m->iqm);
+    text_add(out, " … ");
+    html_like(out, m->iqm_range.high, m->iqm);
     text_add(out, "</small>");
 }
 
@@ -145,12 +157,8 @@ static void write_method(const contest *t, const method *m, text *out)
     text_add(out, "</td><td>");
     page_spread(out, m->final, m->n);
     text_add(out, "</td><td>");
-    html_number(out, m->iqm);
-    text_add(out, " <small>");
-    html_like(out, m->iqm_range.low, m->iqm);
-    text_add(out, " … ");
-    html_like(out, m->iqm_range.high, m->iqm);
-    text_add(out, "</small></td><td>");
+    write_iqm(m, out);
+    text_add(out, "</td><td>");
     page_spread(out, m->area, m->n);
     text_add(out, "</td><td>");
     if (t->has_gap)

@@ -60,9 +60,16 @@ double plot_height(const plot *p, double y)
     return fmin(fmax((p->y.high - y) / (p->y.high - p->y.low), -0.02), 1.02);
 }
 
-static double first_tick(axis a)
+/* Ticks are the multiples of the step; a little more room lets rounding not lose those at the ends.
+ */
+static int tick_count(axis a)
 {
-    return ceil(a.low / a.step - 1e-9) * a.step;
+    return (int)(floor(a.high / a.step + 1e-9) - ceil(a.low / a.step - 1e-9)) + 1;
+}
+
+static double tick_at(axis a, int i)
+{
+    return (ceil(a.low / a.step - 1e-9) + i) * a.step;
 }
 
 void plot_begin(plot *p, text *out, axis x, axis y, const char *style, const char *about)
@@ -74,8 +81,8 @@ void plot_begin(plot *p, text *out, axis x, axis y, const char *style, const cha
              style, FULL, FULL);
     html_text(out, about);
     text_add(out, "\">\n<path class=\"grid\" d=\"");
-    for (double t = first_tick(y); t <= y.high + y.step / 1e6; t += y.step)
-        text_add(out, "M0 %.1fh%d", FULL * plot_height(p, t), FULL);
+    for (int i = 0; i < tick_count(y); i++)
+        text_add(out, "M0 %.1fh%d", FULL * plot_height(p, tick_at(y, i)), FULL);
     text_add(out, "\"/>\n");
 }
 
@@ -127,12 +134,14 @@ void plot_dots(plot *p, const char *style, const double *x, const double *y, int
 void plot_axes(plot *p, const char *name)
 {
     text_add(p->out, "</svg>\n");
-    for (double t = first_tick(p->y); t <= p->y.high + p->y.step / 1e6; t += p->y.step) {
+    for (int i = 0; i < tick_count(p->y); i++) {
+        double t = tick_at(p->y, i);
         text_add(p->out, "<span class=\"tick y\" style=\"top:%.1f%%\">", 100 * plot_height(p, t));
         tick_text(p->out, t, p->y.step);
         text_add(p->out, "</span>");
     }
-    for (double t = first_tick(p->x); t <= p->x.high + p->x.step / 1e6; t += p->x.step) {
+    for (int i = 0; i < tick_count(p->x); i++) {
+        double t = tick_at(p->x, i);
         text_add(p->out, "<span class=\"tick x\" style=\"left:%.1f%%\">", 100 * across(p, t));
         tick_text(p->out, t, p->x.step);
         text_add(p->out, "</span>");

@@ -124,7 +124,7 @@ static int read_metrics(record *r)
 {
     char file[FOLDERS_PATH];
     csv t = {0};
-    int rc = 0, at[3];
+    int rc = 0, at[3] = {0};
     TRY(file_of(r, "metrics.csv", file));
     TRY(csv_read(&t, file));
     TRY(find_columns(&t, file, at));
@@ -161,7 +161,10 @@ static int read_result(record *r)
     TRY(json_read_file(&result, file));
     const json_t *one = json_array_get(json_object_get(result, "runs"), 0);
     const char *status = json_string_value(json_object_get(one, "status"));
-    if (!status) TRY(fans_fail(FANS_EFORMAT, "%s: not the result of a run", file));
+    if (!status) {
+        rc = fans_fail(FANS_EFORMAT, "%s: not the result of a run", file);
+        goto out;
+    }
     /* of a run that was made longer and goes on, the result is an old one */
     double steps = json_number_value(json_object_get(one, "steps"));
     r->done = !strcmp(status, "done") && (!r->episodes || steps >= r->step[r->episodes - 1]);
