@@ -125,7 +125,7 @@ static int bench_make(bench *k, const struct row *row, int threads)
     TRY(arena_commit(k->arena));
     for (size_t i = 0; i < n; i++) k->actions[i] = (float)rng_between(&r, -1, 1);
     TRY(pool_new(&k->pool, threads));
-    TRY(worlds_new(&k->worlds, k->task, k->pool, &(uint64_t){1}, 1, WORLDS));
+    TRY(worlds_new(&k->worlds, &(const task *){k->task}, k->pool, &(uint64_t){1}, 1, WORLDS));
     TRY(worlds_start(k->worlds, &k->b));
     for (int i = 0; row->mujoco && i < WORLDS; i++) TRY(bare_make(k, &k->bare[i], i));
 out:

@@ -43,7 +43,7 @@ static void must(int rc)
 static void bench(row *r, int threads, int steps)
 {
     char folder[] = "/tmp/fans-bench-XXXXXX", command[64];
-    train_setup s = {.seeds = 1, .command = "bench", .system_json = "{}"};
+    train_setup s = {.count = 1, .command = "bench", .system_json = "{}"};
     task *t;
     training *live;
     if (!mkdtemp(folder)) exit(1);
@@ -56,9 +56,9 @@ static void bench(row *r, int threads, int steps)
     must(algo_find(&s.algo, "sac"));
     must(pool_new(&s.pool, threads));
     must(nn_cpu_new(&s.backend, s.pool));
-    s.task = t;
-    s.out = folder;
+    s.runs = &(train_run){.task = t, .folder = folder};
     must(training_new(&live, &s));
+    must(training_begin(live));
     double start = os_now();
     must(training_run(live, NULL, NULL));
     r->seconds = os_now() - start;

@@ -52,7 +52,7 @@ static inline int env_life_begin(env_life *l, const char *ini, pool *p, int n, u
                       (size_t)(n * l->task->info.act_dim) * sizeof *l->action));
     TRY(arena_commit(l->arena));
     l->b.action = l->action;
-    TRY(worlds_new(&l->worlds, l->task, p, &seed, 1, n));
+    TRY(worlds_new(&l->worlds, &(const task *){l->task}, p, &seed, 1, n));
     TRY(worlds_start(l->worlds, &l->b));
 out:
     if (rc < 0) env_life_end(l);

@@ -1,6 +1,6 @@
-/* slow_resume.c - hundreds of interruptions, over all algorithms and tasks: clean stops, Ctrl-C and
- * kill -9 of the tool itself, at random moments. What is left at the end is, byte for byte, what an
- * undisturbed run leaves. */
+/* slow_resume.c - hundreds of interruptions, over algorithms and tasks: clean stops, Ctrl-C and
+ * kill -9 of the tool itself, at random moments; some of them while it runs several trainings. What
+ * is left at the end is, byte for byte, what an undisturbed run leaves. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -37,11 +37,24 @@ static pid_t start(const char *name, const char *algo, const char *folder)
     _exit(127);
 }
 
+/* Two configs under three algorithms: four trainings in one process. */
+static pid_t start_many(const char *folder)
+{
+    pid_t child = fork();
+    if (child != 0) return child;
+    if (!freopen("/dev/null", "w", stdout)) _exit(126);
+    execl(TOOL, "fans", "train", SOURCE_DIR "/configs/half_cheetah_aep_r.ini",
+          SOURCE_DIR "/configs/half_cheetah_aep_a.ini", "--algo", "sac,oracle,null", "--out",
+          folder, "--seeds", "2", "--quiet", "--set", "train.episodes=24", "--set",
+          "train.checkpoint_every=70", "--set", "sac.width=16", "--set", "sac.batch=16", "--set",
+          "sac.random_steps=50", NULL);
+    _exit(127);
+}
+
 /* Returns true when the run had come to its end by itself. */
-static bool disturb(const char *name, const char *algo, const char *folder, int how, int wait_us)
+static bool disturb(pid_t child, int how, int wait_us)
 {
     int status;
-    pid_t child = start(name, algo, folder);
     usleep((useconds_t)wait_us);
     kill(child, how);
     waitpid(child, &status, 0);
@@ -50,10 +63,10 @@ static bool disturb(const char *name, const char *algo, const char *folder, int 
     return true;
 }
 
-static void finish(const char *name, const char *algo, const char *folder)
+static void finish(pid_t child)
 {
     int status;
-    waitpid(start(name, algo, folder), &status, 0);
+    waitpid(child, &status, 0);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
@@ -108,30 +121,36 @@ static void same_checkpoints(const char *a, const char *b)
     mem_free(y.bytes);
 }
 
+static const int HOW[] = {SIGINT, SIGKILL, SIGTERM};
+
+static void same_run(const char *whole, const char *parts, const char *below)
+{
+    char x[160], y[160];
+    snprintf(x, sizeof x, "%s/%s", whole, below);
+    snprintf(y, sizeof y, "%s/%s", parts, below);
+    rig_same_file(x, y, "metrics.csv");
+    same_checkpoints(x, y);
+}
+
 static void interrupted_runs_equal_undisturbed_ones(void **unused)
 {
     (void)unused;
-    static const int how[] = {SIGINT, SIGKILL, SIGTERM};
     int count = 0, early = 0;
     for (int c = 0; c < CONFIG_COUNT; c++) {
         for (int a = 0; a < ALGO_COUNT; a++) {
-            char whole[64], parts[64], x[96], y[96];
+            char whole[64], parts[64];
             rng r = rng_stream(1, CONFIGS[c], (uint32_t)a);
             rig_folder(whole, sizeof whole);
             rig_folder(parts, sizeof parts);
             double begin = os_now();
-            finish(CONFIGS[c], ALGOS[a], whole);
+            finish(start(CONFIGS[c], ALGOS[a], whole));
             int life = (int)((os_now() - begin) * 1e6);
             for (int k = 0; k < INTERRUPTIONS; k++, count++)
-                early += disturb(CONFIGS[c], ALGOS[a], parts, how[k % 3],
+                early += disturb(start(CONFIGS[c], ALGOS[a], parts), HOW[k % 3],
                                  2000 + (int)rng_below(&r, (uint32_t)life / 3 + 1));
-            finish(CONFIGS[c], ALGOS[a], parts);
-            for (int s = 0; s < 2; s++) {
-                snprintf(x, sizeof x, "%s/seed-%d", whole, s);
-                snprintf(y, sizeof y, "%s/seed-%d", parts, s);
-                rig_same_file(x, y, "metrics.csv");
-                same_checkpoints(x, y);
-            }
+            finish(start(CONFIGS[c], ALGOS[a], parts));
+            same_run(whole, parts, "seed-0");
+            same_run(whole, parts, "seed-1");
             rig_remove(whole);
             rig_remove(parts);
         }
@@ -139,8 +158,35 @@ static void interrupted_runs_equal_undisturbed_ones(void **unused)
     print_message("%d interruptions, %d of them clean stops or behind the end\n", count, early);
 }
 
+static void interrupted_trainings_in_turn_equal_undisturbed_ones(void **unused)
+{
+    (void)unused;
+    enum { TIMES = 24 };
+    static const char *const runs[] = {"aep_r-sac", "aep_r-oracle", "aep_r-null",
+                                       "aep_a-sac", "aep_a-oracle", "aep_a-null"};
+    char whole[64], parts[64], below[64];
+    rng r = rng_stream(1, "many", 0);
+    rig_folder(whole, sizeof whole);
+    rig_folder(parts, sizeof parts);
+    double begin = os_now();
+    finish(start_many(whole));
+    int life = (int)((os_now() - begin) * 1e6);
+    for (int k = 0; k < TIMES; k++)
+        disturb(start_many(parts), HOW[k % 3], 2000 + (int)rng_below(&r, (uint32_t)life / 3 + 1));
+    finish(start_many(parts));
+    for (int i = 0; i < 12; i++) {
+        snprintf(below, sizeof below, "half_cheetah_%s/seed-%d", runs[i / 2], i % 2);
+        same_run(whole, parts, below);
+    }
+    rig_remove(whole);
+    rig_remove(parts);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(interrupted_runs_equal_undisturbed_ones)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interrupted_runs_equal_undisturbed_ones),
+        cmocka_unit_test(interrupted_trainings_in_turn_equal_undisturbed_ones),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

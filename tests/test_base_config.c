@@ -50,6 +50,20 @@ static void later_layers_win(void **state)
     assert_int_equal(config_check_taken(c), 0);
 }
 
+static void the_rest_is_what_is_in_force_and_nobody_took(void **state)
+{
+    (void)state;
+    sac_options o;
+    text rest = {0};
+    assert_int_equal(config_add_text(c, "a", "[z]\nk = 1\n[sac]\nbatch = 20\n[b]\ny = 2\nx = 3\n"),
+                     0);
+    assert_int_equal(config_add_setting(c, "b.y=4"), 0);
+    assert_int_equal(config_take(c, sac_group(), "sac", &o), 0);
+    assert_int_equal(config_rest(c, &rest), 0);
+    assert_string_equal(rest.s, "b.x=3\nb.y=4\nz.k=1\n");
+    text_free(&rest);
+}
+
 static void an_empty_config_gives_defaults(void **state)
 {
     (void)state;
@@ -214,6 +228,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_config, close_config)
     const struct CMUnitTest tests[] = {
         TEST(later_layers_win),
+        TEST(the_rest_is_what_is_in_force_and_nobody_took),
         TEST(an_empty_config_gives_defaults),
         TEST(sections_are_found_by_prefix),
         TEST(lines_may_be_indented_and_end_as_on_other_systems),

@@ -90,6 +90,27 @@ accepts "over 3 episodes" eval "$runs/a" --episodes 3
 accepts "oracle  pendulum" runs "$runs"
 refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
 
+# several configs and algorithms: folders CONFIG-ALGO/seed-N that equal those of runs of their own
+both="$configs/pendulum_gravity.ini $configs/pendulum_torque.ini"
+mkdir "$folder/other"
+cp "$configs/pendulum_gravity.ini" "$folder/other/"
+# shellcheck disable=SC2086
+{
+    refuses 1 "$configs/pendulum_gravity.ini and $folder/other/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both "$folder/other/pendulum_gravity.ini" --algo sac --out "$runs/d"
+    refuses 1 "$configs/pendulum_gravity.ini and $configs/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both --algo sac,sac --out "$runs/d"
+    refuses 1 "there is no algorithm 'nul'; did you mean 'null'?" train $both --algo sac,nul --out "$runs/d"
+    refuses 1 "--set scs.width: unknown section [scs]" train $both --algo null,random --set scs.width=8 --out "$runs/d"
+    refuses 1 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train $both --algo null,sac --set sac.batch=0 --out "$runs/d"
+    [ ! -e "$runs/d" ] || complain "a refused training left $runs/d"
+    accepts "pendulum_torque-oracle: return" train $both --algo sac,oracle,null --steps 400 --seeds 2 --out "$runs/d" $small
+    accepts "over 3 seeds" train $both --algo sac,oracle,null --steps 400 --seeds 3 --out "$runs/d" $small
+    accepts "seed-2: return" train "$configs/pendulum_torque.ini" --algo oracle --steps 400 --seeds 3 --out "$runs/e" $small
+}
+for file in seed-0/metrics.csv seed-2/metrics.csv seed-1/config.ini; do
+    cmp -s "$runs/d/pendulum_torque-oracle/$file" "$runs/e/$file" || complain "$file differs where others train beside it"
+done
+[ "$(grep -c '"seed"' "$runs/d/result.json")" = 18 ] || complain "not all runs are in the result"
+
 # a folder that may not be written: as a stranger, since root may do everything
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 "$folder"

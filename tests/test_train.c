@@ -106,6 +106,115 @@ static void stopped_and_resumed_equals_uninterrupted(void **state)
     }
 }
 
+/* ---- tasks side by side ---------------------------------------------------------------------- */
+
+/* Worlds of the same shape that change differently. */
+static const char *const PAIR[] = {
+    "[train]\nepisodes = 6\ncheckpoint_every = 37\nworlds = 2\n[env]\nname = pendulum\n"
+    "horizon = 25\n[change.gravity]\nclock = episode\nfunction = sine\noffset = 10\n"
+    "amplitude = 5\nfrequency = 0.5\n",
+    "[train]\nepisodes = 6\ncheckpoint_every = 37\nworlds = 2\n[env]\nname = pendulum\n"
+    "horizon = 25\n[change.torque]\nclock = block\nlength = 7\nfunction = uniform\nlow = 0.5\n"
+    "high = 1\n",
+};
+
+/* Runs `algo` on PAIR[k] with one seed alone, and compares it with replica r of `together`. */
+static void same_as_alone(const training *together, int r, const char *algo, int k, int seed)
+{
+    char alone[64];
+    rig y;
+    run_through(PAIR[k], algo, rig_folder(alone, sizeof alone), seed, 1, 1, &y);
+    rig_same_state(together, r, y.training, 0);
+    rig_same_file(training_folder(together, r), alone, "metrics.csv");
+    rig_same_file(training_folder(together, r), alone, "config.ini");
+    rig_close(&y);
+    rig_remove(alone);
+}
+
+/* Two tasks with two seeds each in one training, stopped once on the way. */
+static void tasks_side_by_side_equal_runs_of_their_own(void **state)
+{
+    (void)state;
+    static const char *const algos[] = {"sac", "oracle", "random", "fans"};
+    for (int a = 0; a < 4; a++) {
+        char together[64];
+        rig x;
+        rig_stop stop = {70};
+        rig_folder(together, sizeof together);
+        for (int k = 0; k < 2; k++) {
+            if (rig_open_tasks(&x, PAIR, 2, algos[a], together, 3, 2, 2) < 0)
+                fail_msg("%s", fans_error());
+            int rc = training_run(x.training, k == 0 ? rig_stops : NULL, &stop);
+            assert_int_equal(rc, k == 0 ? FANS_ESTOP : 0);
+            if (k == 0) rig_close(&x);
+        }
+        for (int r = 0; r < 4; r++) same_as_alone(x.training, r, algos[a], r / 2, 3 + r % 2);
+        rig_close(&x);
+        rig_remove(together);
+    }
+}
+
+/* Several trainings in turn, stopped and resumed, each from where it stood. */
+static void trainings_in_turn_equal_ones_alone(void **state)
+{
+    (void)state;
+    static const char *const algos[] = {"sac", "oracle", "null"};
+    char folders[3][64];
+    rig x[3];
+    training *list[3];
+    for (int i = 0; i < 3; i++) rig_folder(folders[i], sizeof folders[i]);
+    for (int64_t at = 58;; at += 44) {
+        rig_stop stop = {at};
+        for (int i = 0; i < 3; i++) {
+            if (rig_open(&x[i], PAIR[i % 2], algos[i], folders[i], 5, 1, 2) < 0)
+                fail_msg("%s", fans_error());
+            list[i] = x[i].training;
+        }
+        int rc = trainings_run(list, 3, rig_stops, &stop);
+        if (rc == 0) break;
+        assert_int_equal(rc, FANS_ESTOP);
+        for (int i = 0; i < 3; i++) rig_close(&x[i]);
+    }
+    for (int i = 0; i < 3; i++) same_as_alone(list[i], 0, algos[i], i % 2, 5);
+    for (int i = 0; i < 3; i++) {
+        rig_close(&x[i]);
+        rig_remove(folders[i]);
+    }
+}
+
+/* A run that was begun with others goes on alone, and with others again. */
+static void runs_may_leave_their_training_and_come_back(void **state)
+{
+    (void)state;
+    char together[64];
+    char alone[96];
+    rig x;
+    rig_stop stop = {60};
+    rig_folder(together, sizeof together);
+    if (rig_open_tasks(&x, PAIR, 2, "sac", together, 3, 2, 2) < 0) fail_msg("%s", fans_error());
+    assert_int_equal(training_run(x.training, rig_stops, &stop), FANS_ESTOP);
+    rig_close(&x);
+    for (int r = 0; r < 4; r++) {
+        stop.at = 90;
+        snprintf(alone, sizeof alone, "%s/%d-seed-%d", together, r / 2, 3 + r % 2);
+        if (rig_open(&x, PAIR[r / 2], "sac", alone, 3 + r % 2, 1, 1) < 0)
+            fail_msg("%s", fans_error());
+        assert_int_equal(training_progress(x.training).steps, 60);
+        assert_int_equal(training_run(x.training, rig_stops, &stop), FANS_ESTOP);
+        rig_close(&x);
+        if (r > 0) continue; /* the others still stand at 60 */
+        assert_int_equal(rig_open_tasks(&x, PAIR, 2, "sac", together, 3, 2, 2), FANS_EFORMAT);
+        assert_non_null(strstr(fans_error(), "stand at different steps"));
+    }
+    if (rig_open_tasks(&x, PAIR, 2, "sac", together, 3, 2, 2) < 0) fail_msg("%s", fans_error());
+    assert_int_equal(training_run(x.training, NULL, NULL), 0);
+    for (int r = 0; r < 4; r++) same_as_alone(x.training, r, "sac", r / 2, 3 + r % 2);
+    rig_close(&x);
+    rig_remove(together);
+}
+
+/* ---- interruptions by force ------------------------------------------------------------------ */
+
 /* kill -9 at random moments; whatever was being written, the next start goes on. */
 static void killed_and_resumed_equals_uninterrupted(void **state)
 {
@@ -329,6 +438,9 @@ int main(void)
         cmocka_unit_test(same_seed_same_bytes_for_any_threads),
         cmocka_unit_test(seeds_side_by_side_equal_runs_of_their_own),
         cmocka_unit_test(stopped_and_resumed_equals_uninterrupted),
+        cmocka_unit_test(tasks_side_by_side_equal_runs_of_their_own),
+        cmocka_unit_test(trainings_in_turn_equal_ones_alone),
+        cmocka_unit_test(runs_may_leave_their_training_and_come_back),
         cmocka_unit_test(killed_and_resumed_equals_uninterrupted),
         cmocka_unit_test(no_allocation_after_the_first_update),
         cmocka_unit_test(not_a_number_in_a_weight_is_named),

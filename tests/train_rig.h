@@ -21,50 +21,86 @@
     "[fnvae]\np = 2\nq = 1\nwindow = 5\nbatch = 2\nupdates = 6\nencode = 3\nencoder = 6\n" \
     "lstm = 6\nprior = 4\nbank = 4\ndense = 6\n"
 
+enum { RIG_MOST = 8 }; /* runs in a rig */
+
+static const char *rig_device = "cpu";
+
 typedef struct rig {
-    config *config;
-    task *task;
+    config *configs[RIG_MOST];
+    task *tasks[RIG_MOST];
+    train_run runs[RIG_MOST];
+    char folders[RIG_MOST][128];
     pool *pool;
-    nn_backend *cpu;
+    nn_backend *backend;
     training *training;
 } rig;
 
 static inline void rig_close(rig *t)
 {
     training_free(t->training);
-    nn_backend_free(t->cpu);
+    nn_backend_free(t->backend);
     pool_free(t->pool);
-    task_free(t->task);
-    config_free(t->config);
+    for (int i = 0; i < RIG_MOST; i++) {
+        task_free(t->tasks[i]);
+        config_free(t->configs[i]);
+    }
     *t = (rig){0};
+}
+
+static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo, train_options *o)
+{
+    bool adapts = !strcmp(algo, "fans");
+    bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
+    int rc = 0;
+    TRY(config_new(&t->configs[i]));
+    TRY(config_add_text(t->configs[i], "test.ini", ini));
+    if (learns) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
+    if (adapts) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
+    TRY(config_take(t->configs[i], train_option_group(), "train", o));
+    TRY(task_load(&t->tasks[i], t->configs[i]));
+out:
+    return rc;
+}
+
+/* `tasks` of them with `seeds` each, in one training. Folders are OUT for a single run, OUT/seed-N
+ * for a single task, else OUT/T-seed-N. */
+static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, const char *algo,
+                                 const char *out, int seed, int seeds, int threads)
+{
+    train_setup s = {.runs = t->runs, .command = "test", .system_json = "{}"};
+    int rc = 0;
+    *t = (rig){0};
+    for (int i = 0; i < tasks; i++) TRY(rig_read_task(t, i, inis[i], algo, &s.options));
+    for (; s.count < tasks * seeds; s.count++) {
+        int k = s.count / seeds, n = seed + s.count % seeds;
+        char *folder = t->folders[s.count];
+        if (tasks * seeds == 1)
+            snprintf(folder, sizeof *t->folders, "%s", out);
+        else if (tasks == 1)
+            snprintf(folder, sizeof *t->folders, "%s/seed-%d", out, n);
+        else
+            snprintf(folder, sizeof *t->folders, "%s/%d-seed-%d", out, k, n);
+        t->runs[s.count] = (train_run){t->tasks[k], n, folder};
+    }
+    snprintf(s.options.algo, sizeof s.options.algo, "%s", algo);
+    TRY(algo_find(&s.algo, algo));
+    TRY(pool_new(&t->pool, threads));
+    TRY(nn_device_new(&t->backend, rig_device, NN_FP32, t->pool, NULL, 0));
+    s.config = t->configs[0];
+    s.pool = t->pool;
+    s.backend = t->backend;
+    TRY(training_new(&t->training, &s));
+    TRY(config_check_taken(t->configs[0]));
+    TRY(training_begin(t->training));
+out:
+    if (rc < 0) rig_close(t);
+    return rc;
 }
 
 static inline int rig_open(rig *t, const char *ini, const char *algo, const char *out, int seed,
                            int seeds, int threads)
 {
-    train_setup s = {.seeds = seeds, .out = out, .command = "test", .system_json = "{}"};
-    bool adapts = !strcmp(algo, "fans");
-    bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
-    int rc = 0;
-    *t = (rig){0};
-    TRY(config_new(&t->config));
-    TRY(config_add_text(t->config, "test.ini", ini));
-    if (learns) TRY(config_add_text(t->config, "small.ini", RIG_SMALL));
-    if (adapts) TRY(config_add_text(t->config, "model.ini", RIG_SMALL_MODEL));
-    TRY(config_take(t->config, train_option_group(), "train", &s.options));
-    s.options.seed = seed;
-    TRY(task_load(&t->task, t->config));
-    TRY(algo_find(&s.algo, algo));
-    TRY(pool_new(&t->pool, threads));
-    TRY(nn_cpu_new(&t->cpu, t->pool));
-    s.task = t->task;
-    s.config = t->config;
-    s.pool = t->pool;
-    s.backend = t->cpu;
-    TRY(training_new(&t->training, &s));
-out:
-    if (rc < 0) rig_close(t);
-    return rc;
+    return rig_open_tasks(t, &ini, 1, algo, out, seed, seeds, threads);
 }
 
 /* Stops a training at a given step. */
@@ -111,6 +147,19 @@ static inline void rig_same_file(const char *a, const char *b, const char *name)
     mem_free(y);
 }
 
+/* The bytes of an item, wherever they lie; to be freed. */
+static inline void *rig_bytes(const state_item *item)
+{
+    size_t n = state_item_bytes(item);
+    void *bytes = mem_alloc(n ? n : 1);
+    assert_non_null(bytes);
+    if (item->graph)
+        nn_copy_out(item->graph, bytes, item->data, n);
+    else
+        memcpy(bytes, item->data, n);
+    return bytes;
+}
+
 /* Every array that must survive, byte for byte; times and the length of the events are not among
  * them. */
 static inline void rig_same_state(const training *a, int ra, const training *b, int rb)
@@ -121,7 +170,10 @@ static inline void rig_same_state(const training *a, int ra, const training *b, 
         const state_item *p = &x->items[i], *q = &y->items[i];
         assert_string_equal(p->name, q->name);
         if (!strcmp(p->name, "run/wall") || !strcmp(p->name, "run/events_bytes")) continue;
-        if (memcmp(p->data, q->data, state_item_bytes(p))) fail_msg("'%s' differs", p->name);
+        void *one = rig_bytes(p), *two = rig_bytes(q);
+        if (memcmp(one, two, state_item_bytes(p))) fail_msg("'%s' differs", p->name);
+        mem_free(one);
+        mem_free(two);
     }
 }
 

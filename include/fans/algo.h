@@ -1,16 +1,20 @@
 /* algo.h - how to write an algorithm.
  *
  * An algorithm is one constant fans_algo_def and a private agent. One agent serves R replicas
- * (seeds that learn side by side, each from its own data) with W worlds each; all arrays have R·W
- * rows, row r·W + w belonging to world w of replica r. Replicas must not influence each other:
- * replica r behaves as a run of its own with seeds[r] would.
+ * (runs that learn side by side, each on its own task, from its own data) with W worlds each; all
+ * arrays have R·W rows, row r·W + w belonging to world w of replica r. Replicas must not influence
+ * each other: replica r behaves as a run of its own with seeds[r] would.
  *
  * The training loop is, for every step of all worlds,
  *
- *     act(now) → worlds step → observe(now, action, outcome) → update()
+ *     act(now) → update() → worlds step → observe(now, action, outcome)
  *
  * and nothing else: evaluation, checkpoints, curves and progress stand around it and are the same
- * for every algorithm. Built-in algorithms are registered in src/algo/list.h.
+ * for every algorithm. An update learns from all that was observed before this step. It stands in
+ * front of the worlds because on a GPU it only queues its work, which is then done while the worlds
+ * step on the CPU; an update that reads back what it has queued would wait for it, and gain
+ * nothing. Checkpoints fall between steps: what `act` prepares for `update` need not be kept.
+ * Built-in algorithms are registered in src/algo/list.h.
  */
 #ifndef FANS_ALGO_H
 #define FANS_ALGO_H
@@ -25,15 +29,22 @@ struct config;
 struct nn_backend;
 struct pool;
 struct state_list;
+struct text;
 
-/* What an agent is told when it is made. */
+/* The factors that the schedule of a task moves. */
+typedef struct fans_movements {
+    const fans_moving *list; /* [count] */
+    int count;
+} fans_movements;
+
+/* What an agent is told when it is made. The tasks of its replicas agree in `info`, and in whatever
+ * `shape` asks for; how their factors move may differ. */
 typedef struct fans_algo_setup {
     int replicas, worlds;
-    const uint64_t *seeds;     /* [replicas] */
-    const fans_env_info *info; /* dimensions, horizon, factors */
-    const fans_moving *moving; /* [moving_count]: the factors that a schedule moves */
-    int moving_count;
-    struct config *config; /* an algorithm takes its own sections from it */
+    const uint64_t *seeds;        /* [replicas] */
+    const fans_env_info *info;    /* dimensions, horizon, factors */
+    const fans_movements *moving; /* [replicas] */
+    struct config *config;        /* an algorithm takes its own sections from it */
     struct nn_backend *backend;
     struct pool *pool;
     struct text *dump; /* ... and appends them here as it understood them */
@@ -62,6 +73,11 @@ typedef struct fans_algo_def {
     int (*open)(void **agent, const fans_algo_setup *setup);
     void (*close)(void *agent);
 
+    /* Appends what the tasks of one agent must have in common beside `info` and the config's
+     * sections, such as the number of factors that are shown; `setup` is that of a single replica,
+     * without config, backend, pool and dump. Runs whose texts agree share an agent. Optional. */
+    void (*shape)(const fans_algo_setup *setup, struct text *out);
+
     /* New lifetimes begin: forget what was carried along from the old ones. Optional. */
     void (*start)(void *agent);
 
@@ -73,7 +89,8 @@ typedef struct fans_algo_def {
     int (*observe)(void *agent, const fans_moment *before, const float *action,
                    const fans_outcome *outcome, bool learn);
 
-    /* Learns; called after every observe of training. Optional. Must not allocate. */
+    /* Learns; called after every act of training, before the worlds step. Optional. Must not
+     * allocate. */
     int (*update)(void *agent);
 
     /* Lists all that must survive a restart, for one replica (src/rl/state.h). Optional. */

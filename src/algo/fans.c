@@ -205,8 +205,9 @@ static void look(const fans *a, const double *factors, float *to)
     const fans_algo_setup *s = &a->setup;
     memset(to, 0, (size_t)a->rows * (size_t)a->n * sizeof *to);
     for (int i = 0; i < a->rows; i++, factors += s->info->factor_count, to += a->n) {
-        for (int k = 0; k < s->moving_count && k < a->n; k++) {
-            const fans_moving *m = &s->moving[k];
+        const fans_movements *moving = &s->moving[i / a->worlds];
+        for (int k = 0; k < moving->count && k < a->n; k++) {
+            const fans_moving *m = &moving->list[k];
             double half = (m->high - m->low) / 2;
             to[k] = half > 0 ? (float)((factors[m->factor] - m->low) / half - 1) : 0;
         }
@@ -368,12 +369,12 @@ static const float *believed(void *agent, int row, int *n)
     return a->theta + (size_t)row * (size_t)a->n;
 }
 
-/* The graph, once it is fixed. */
+/* The graph, once it is fixed: by the update behind the initial steps. */
 static int leave(void *agent, int r, const char *folder)
 {
     fans *a = agent;
     char path[4096];
-    if (a->graph_left[r] || a->steps[0] < a->o.initial) return 0;
+    if (a->graph_left[r] || a->steps[0] - a->worlds < a->o.initial) return 0;
     if (snprintf(path, sizeof path, "%s/graph.json", folder) >= (int)sizeof path)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
     causal_graph_of(a->graph, a->model, r);

@@ -7,12 +7,13 @@
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "rl/learner.h"
 
 typedef struct oracle {
     learner *learner;
-    const fans_moving *moving;
-    int moving_count, factor_count, rows;
+    const fans_movements *moving; /* [replicas] */
+    int factor_count, rows, worlds;
     int width;           /* numbers shown */
     float *before, *now; /* (rows, width): during the step that was observed, and now */
 } oracle;
@@ -20,6 +21,18 @@ typedef struct oracle {
 static int width_of(const fans_moving *m)
 {
     return m->choices ? m->choices : 1;
+}
+
+static int width_of_all(const fans_movements *moving)
+{
+    int width = 0;
+    for (int k = 0; k < moving->count; k++) width += width_of(&moving->list[k]);
+    return width;
+}
+
+static void shape(const fans_algo_setup *setup, text *out)
+{
+    text_add(out, "%d numbers shown", width_of_all(setup->moving));
 }
 
 static void close_agent(void *agent)
@@ -38,10 +51,10 @@ static int open_agent(void **agent, const fans_algo_setup *setup)
     oracle *o = mem_alloc(sizeof *o);
     if (!o) return FANS_ENOMEM;
     o->moving = setup->moving;
-    o->moving_count = setup->moving_count;
     o->factor_count = setup->info->factor_count;
+    o->worlds = setup->worlds;
     o->rows = setup->replicas * setup->worlds;
-    for (int k = 0; k < o->moving_count; k++) o->width += width_of(&o->moving[k]);
+    o->width = width_of_all(setup->moving);
     size_t n = (size_t)o->rows * (size_t)o->width * sizeof(float);
     TRY((o->before = mem_alloc(n)) ? 0 : FANS_ENOMEM);
     TRY((o->now = mem_alloc(n)) ? 0 : FANS_ENOMEM);
@@ -64,8 +77,9 @@ static void show(const fans_moving *m, double value, float *to)
 static void look(const oracle *o, const double *factors, float *to)
 {
     for (int i = 0; i < o->rows; i++) {
-        for (int k = 0; k < o->moving_count; k++) {
-            const fans_moving *m = &o->moving[k];
+        const fans_movements *moving = &o->moving[i / o->worlds];
+        for (int k = 0; k < moving->count; k++) {
+            const fans_moving *m = &moving->list[k];
             show(m, factors[i * o->factor_count + m->factor], to);
             to += width_of(m);
         }
@@ -75,6 +89,7 @@ static void look(const oracle *o, const double *factors, float *to)
 static int act(void *agent, const fans_moment *now, bool explore, float *action)
 {
     oracle *o = agent;
+    if (explore) learner_prepare(o->learner);
     look(o, now->factors, o->now);
     return learner_act(o->learner, now->obs, o->now, explore, action);
 }
@@ -108,6 +123,7 @@ const fans_algo_def algo_oracle = {.name = "oracle",
                                    .help = "soft actor-critic that sees the true factors",
                                    .open = open_agent,
                                    .close = close_agent,
+                                   .shape = shape,
                                    .act = act,
                                    .observe = observe,
                                    .update = update,

@@ -3,6 +3,7 @@
 
 #include <ini.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -227,6 +228,29 @@ int config_skip(config *c, const char *section)
     for (size_t i = 0; i < c->count; i++)
         if (!strcmp(c->entries[i].section, section)) c->entries[i].taken = true;
     return push_text(&c->known, &c->known_count, &c->known_capacity, section);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const entry *x = *(const entry *const *)a, *y = *(const entry *const *)b;
+    int order = strcmp(x->section, y->section);
+    return order ? order : strcmp(x->key, y->key);
+}
+
+int config_rest(const config *c, text *out)
+{
+    size_t n = 0;
+    const entry **list = mem_alloc((c->count + 1) * sizeof *list);
+    if (!list) return FANS_ENOMEM;
+    for (size_t i = 0; i < c->count; i++) {
+        const entry *e = &c->entries[i];
+        if (!e->taken && config_get(c, e->section, e->key) == e->value) list[n++] = e;
+    }
+    if (n > 0) qsort(list, n, sizeof *list, by_name);
+    for (size_t i = 0; i < n; i++)
+        text_add(out, "%s.%s=%s\n", list[i]->section, list[i]->key, list[i]->value);
+    mem_free(list);
+    return text_done(out);
 }
 
 const char *config_section(const config *c, const char *prefix, int i)

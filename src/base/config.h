@@ -31,6 +31,10 @@ int config_skip(config *c, const char *section);
  * last. For sections that come once per name, such as [change.wind]. */
 const char *config_section(const config *c, const char *prefix, int i);
 
+/* Appends the values in force of all that was not taken yet, in alphabetical order: configs with
+ * the same text say the same to whoever takes it. */
+int config_rest(const config *c, text *out);
+
 /* An error that names the place of the first entry that no config_take has covered. */
 int config_check_taken(const config *c);
 

@@ -24,7 +24,7 @@ int cmd_eval(int argc, char **argv)
     if (rc) return rc;
     TRY(session_look(&s, folder, threads));
     TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
-    TRY(training_eval(s.training, episodes, (uint64_t)seed, returns, NULL, NULL));
+    TRY(training_eval(s.trainings[0], episodes, (uint64_t)seed, returns, NULL, NULL));
     json_t *list = json_array();
     for (int i = 0; i < episodes; i++) {
         mean += returns[i] / episodes;

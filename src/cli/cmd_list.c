@@ -2,17 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algo/fans.h"
 #include "algo/registry.h"
 #include "base/mem.h"
 #include "base/options.h"
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/model_run.h"
+#include "cli/sections.h"
 #include "cli/table.h"
 #include "env/task.h"
-#include "rl/learner.h"
-#include "rl/train.h"
 
 /* ---- envs: the built-in environments, their factors and options ---------------------------------
  */
@@ -106,13 +103,6 @@ static int list_ops(table *out, json_t *rows)
 
 /* ---- options: every key of a config file ----------------------------------------------------- */
 
-typedef const option_group *option_group_fn(void);
-static option_group_fn *const option_groups[] = {
-#define X(function) function,
-#include "cli/option_groups.h"
-#undef X
-    NULL};
-
 static int list_option(const option_group *g, const option *o, table *out, json_t *rows)
 {
     text initial = {0}, range = {0};
@@ -135,11 +125,10 @@ static int list_option(const option_group *g, const option *o, table *out, json_
 static int list_options(table *out, json_t *rows)
 {
     table_row(out, "section.key", "default", "range", "meaning");
-    for (int i = 0; option_groups[i]; i++) {
-        const option_group *g = option_groups[i]();
+    const option_group *g;
+    for (int i = 0; (g = section_at(i)); i++)
         for (size_t k = 0; k < g->count; k++)
             if (list_option(g, &g->options[k], out, rows) < 0) return FANS_ENOMEM;
-    }
     return 0;
 }
 

@@ -42,7 +42,7 @@ int cmd_play(int argc, char **argv)
     TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
     TRY((f.frame = mem_alloc((size_t)f.size * (size_t)f.size * 3)) ? 0 : FANS_ENOMEM);
     if (path) TRY(video_new(&f.video, path, f.size, f.size, fps));
-    TRY(training_eval(s.training, episodes, (uint64_t)seed, returns, path ? shoot : NULL, &f));
+    TRY(training_eval(s.trainings[0], episodes, (uint64_t)seed, returns, path ? shoot : NULL, &f));
     json_t *list = json_array();
     for (int i = 0; i < episodes; i++) json_array_append_new(list, json_real(returns[i]));
     TRY(cli_write_json(json, json_pack("{s:o}", "returns", list)));

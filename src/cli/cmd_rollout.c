@@ -10,11 +10,10 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/sections.h"
 #include "cli/table.h"
 #include "env/video.h"
 #include "env/world.h"
-#include "rl/learner.h"
-#include "rl/train.h"
 
 typedef struct rollout {
     const char *config, *policy, *csv, *film, *json;
@@ -36,17 +35,6 @@ typedef struct rollout {
 
 /* ---- preparation ----------------------------------------------------------------------------- */
 
-/* A config may hold what training needs; nothing of it matters here. */
-static int skip_others(config *c)
-{
-    static const option_group *(*const groups[])(void) = {train_option_group, sac_option_group,
-                                                          replay_option_group};
-    int rc = 0;
-    for (int i = 0; i < 3; i++) TRY(config_skip(c, groups[i]()->section));
-out:
-    return rc;
-}
-
 static int load(rollout *r)
 {
     config *c = NULL;
@@ -55,7 +43,7 @@ static int load(rollout *r)
     TRY(config_add_file(c, r->config));
     for (int i = 0; i < r->settings.count; i++) TRY(config_add_setting(c, r->settings.items[i]));
     TRY(task_load(&r->task, c));
-    TRY(skip_others(c));
+    TRY(sections_skip(c));
     TRY(config_check_taken(c));
 out:
     config_free(c);

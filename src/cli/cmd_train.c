@@ -1,4 +1,4 @@
-/* cmd_train.c - fans train: trains an algorithm on a task; on an existing folder, goes on. */
+/* cmd_train.c - fans train: trains algorithms on tasks; on existing folders, goes on. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,25 +11,27 @@
 #include "cli/session.h"
 #include "cli/table.h"
 
-/* Set by Ctrl-C and by a polite kill; the loop looks at it after every step. */
-static volatile sig_atomic_t stop_wanted;
-
-static void on_signal(int number)
+/* Ctrl-C and a polite kill wait until the loop looks for them, after every step. They are not
+ * caught by a handler: its frame on the stack of a thread that is inside oneDNN's sgemm damages
+ * memory. Threads inherit this, so it comes before they are started. */
+static void hold_signals(sigset_t *held)
 {
-    (void)number;
-    stop_wanted = 1;
+    sigemptyset(held);
+    sigaddset(held, SIGINT);
+    sigaddset(held, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, held, NULL);
 }
 
-static void listen(void)
+static bool stop_wanted(const sigset_t *held)
 {
-    struct sigaction a = {.sa_handler = on_signal};
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
+    return sigtimedwait(held, NULL, &(struct timespec){0}) > 0;
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
 typedef struct watch {
+    const session *session;
+    sigset_t held;
     bool terminal, quiet;
     double next; /* when to say something again */
 } watch;
@@ -43,16 +45,87 @@ static void duration(double seconds, char *out, size_t size)
         snprintf(out, size, "%d:%02d", s / 60, s % 60);
 }
 
-static void say(const watch *w, const training *t)
+/* Of all runs together. */
+typedef struct sums {
+    double steps, total, rate; /* rate: steps a second since the start */
+    int64_t episodes;          /* of the run that is behind most */
+} sums;
+
+static sums sum_up(const session *s)
 {
-    train_progress p = training_progress(t);
-    char left[32], gain[32] = "-";
-    double rate = (double)(p.steps - p.since) / fmax(p.seconds, 1e-9);
-    duration((double)(p.total - p.steps) / fmax(rate, 1e-9), left, sizeof left);
-    if (!isnan(p.recent)) snprintf(gain, sizeof gain, "%.1f", p.recent);
-    printf("%s%3d%%  episode %lld  return %s  %.0f steps/s  %s left%s", w->terminal ? "\r" : "",
-           (int)(100 * p.steps / p.total), (long long)p.episodes, gain, rate * training_seeds(t),
-           left, w->terminal ? "   " : "\n");
+    sums all = {.episodes = INT64_MAX};
+    for (int i = 0; i < s->training_count; i++) {
+        train_progress p = training_progress(s->trainings[i]);
+        double runs = training_count(s->trainings[i]);
+        all.steps += (double)p.steps * runs;
+        all.total += (double)p.total * runs;
+        all.rate += (double)(p.steps - p.since) * runs / fmax(p.seconds, 1e-9);
+        if (p.episodes < all.episodes) all.episodes = p.episodes;
+    }
+    return all;
+}
+
+/* The final returns of an entry so far: mean and standard deviation over its seeds. */
+typedef struct spread {
+    double mean, sd;
+} spread;
+
+static double final_of(const session *s, int entry, int seed)
+{
+    const session_run *r = session_run_of(s, entry, seed);
+    return training_final(s->trainings[r->training], r->replica);
+}
+
+static spread spread_of(const session *s, int entry)
+{
+    spread x = {0};
+    int n = s->seeds;
+    for (int i = 0; i < n; i++) x.mean += final_of(s, entry, i) / n;
+    for (int i = 0; n > 1 && i < n; i++) {
+        double d = final_of(s, entry, i) - x.mean;
+        x.sd += d * d / (n - 1);
+    }
+    x.sd = sqrt(x.sd);
+    return x;
+}
+
+enum { COLUMNS = 110 }; /* of a line */
+
+/* The return; with several entries, one for each, as long as there is room. */
+static void add_returns(const session *s, text *line)
+{
+    char piece[sizeof s->entries->name + 32];
+    for (int e = 0; e < s->entry_count; e++) {
+        double mean = spread_of(s, e).mean;
+        const char *name = s->entry_count == 1 ? "return" : s->entries[e].name;
+        if (isnan(mean))
+            snprintf(piece, sizeof piece, "  %s -", name);
+        else
+            snprintf(piece, sizeof piece, "  %s %.1f", name, mean);
+        if (line->length + strlen(piece) > COLUMNS) {
+            text_add(line, "  ...");
+            break;
+        }
+        text_add(line, "%s", piece);
+    }
+}
+
+static void say(const watch *w)
+{
+    const session *s = w->session;
+    sums all = sum_up(s);
+    char left[32];
+    text line = {0};
+    duration((all.total - all.steps) / fmax(all.rate, 1e-9), left, sizeof left);
+    text_add(&line, "%3d%%  episode %lld", (int)(100 * all.steps / all.total),
+             (long long)all.episodes);
+    if (s->entry_count == 1) add_returns(s, &line);
+    if (s->run_count > 1) text_add(&line, "  %d runs", s->run_count);
+    text_add(&line, "  %.0f steps/s  %s left", all.rate, left);
+    if (s->entry_count > 1) add_returns(s, &line);
+    if (text_done(&line) == 0)
+        printf("%s%s%s", w->terminal ? "\r" : "", line.s, w->terminal ? "   " : "\n");
+    text_free(&line);
     fflush(stdout);
 }
 
@@ -60,11 +133,12 @@ static bool look(void *user, const training *t)
 {
     watch *w = user;
     double now = os_now();
+    (void)t;
     if (!w->quiet && now >= w->next) {
-        if (w->next > 0) say(w, t);
+        if (w->next > 0) say(w);
         w->next = now + (w->terminal ? 0.2 : 10);
     }
-    return stop_wanted;
+    return stop_wanted(&w->held);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -76,27 +150,78 @@ static int join_command(int argc, char **argv, text *out)
     return text_done(out);
 }
 
-/* runs/CONFIG-ALGO, unless --out says otherwise */
-static const char *default_folder(const char *file, const char *algo, char *out, size_t size)
+/* One result.json for several runs, in `folder`. */
+static int write_results(const session *s, const char *folder, int first, int count)
 {
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
-    size_t n = strlen(name);
-    if (n > 4 && !strcmp(name + n - 4, ".ini")) n -= 4;
-    snprintf(out, size, "runs/%.*s-%s", (int)n, name, algo ? algo : "run");
-    return out;
+    char path[RUN_PATH + 16];
+    json_t *all = json_array();
+    for (int i = first; i < first + count; i++) {
+        const session_run *r = &s->runs[i];
+        json_t *one = training_result(s->trainings[r->training], r->replica);
+        json_object_set_new(one, "run", json_string(r->folder));
+        json_array_append_new(all, one);
+    }
+    json_t *file = json_pack("{s:o}", "runs", all);
+    snprintf(path, sizeof path, "%s/result.json", folder);
+    int rc = json_write_file(path, file);
+    json_decref(file);
+    return rc;
 }
 
-static int report(const training *t, const char *json)
+static int gather_results(const session *s, const char *out)
+{
+    int rc = 0;
+    for (int e = 0; s->seeds > 1 && e < s->entry_count; e++)
+        TRY(write_results(s, s->entries[e].folder, e * s->seeds, s->seeds));
+    if (s->entry_count > 1) TRY(write_results(s, out ? out : "runs", 0, s->run_count));
+out:
+    return rc;
+}
+
+static int report_json(const session *s, const char *json)
 {
     json_t *all = json_array();
-    for (int r = 0; r < training_seeds(t); r++)
-        json_array_append_new(all, json_pack("{s:s, s:f}", "run", training_folder(t, r),
-                                             "final_return", training_final(t, r)));
-    int rc = cli_write_json(json, json_pack("{s:o}", "runs", all));
-    for (int r = 0; rc == 0 && r < training_seeds(t); r++)
-        printf("%s: return %.2f over the last 100 episodes\n", training_folder(t, r),
-               training_final(t, r));
-    return rc;
+    for (int i = 0; i < s->run_count; i++) {
+        const session_run *r = &s->runs[i];
+        double final = training_final(s->trainings[r->training], r->replica);
+        json_array_append_new(all,
+                              json_pack("{s:s, s:f}", "run", r->folder, "final_return", final));
+    }
+    return cli_write_json(json, json_pack("{s:o}", "runs", all));
+}
+
+/* Of one entry every run; of several, each one's mean and standard deviation. */
+static int report(const session *s, const char *json)
+{
+    int rc = report_json(s, json);
+    if (rc < 0) return rc;
+    for (int i = 0; s->entry_count == 1 && i < s->seeds; i++)
+        printf("%s: return %.2f over the last 100 episodes\n", s->runs[i].folder,
+               final_of(s, 0, i));
+    for (int e = 0; s->run_count > 1 && e < s->entry_count; e++) {
+        spread x = spread_of(s, e);
+        printf("%s: return %.2f", s->entries[e].folder, x.mean);
+        if (s->seeds > 1) printf(" ± %.2f over %d seeds", x.sd, s->seeds);
+        printf("\n");
+    }
+    return 0;
+}
+
+/* 0 when all is done, 1 when it was stopped. */
+static int train(const session *s, watch *eye)
+{
+    int rc = trainings_run(s->trainings, s->training_count, look, eye);
+    if (eye->terminal && !eye->quiet && rc != 0) printf("\n");
+    if (rc == FANS_ESTOP) {
+        sums all = sum_up(s);
+        printf("stopped at step %.0f of %.0f; the same command goes on from here\n",
+               all.steps / s->run_count, all.total / s->run_count);
+        return 1;
+    }
+    if (rc < 0) return rc;
+    if (!eye->quiet) say(eye);
+    if (eye->terminal && !eye->quiet) printf("\n");
+    return 0;
 }
 
 int cmd_train(int argc, char **argv)
@@ -106,43 +231,37 @@ int cmd_train(int argc, char **argv)
     const char *json = NULL;
     bool quiet = false;
     const arg args[] = {
-        ARG_WORD("CONFIG", &w.config, "an .ini file: the task, and whatever else it sets"),
-        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "set one key, over the file"),
-        ARG_TEXT("algo", "A", &w.algo, "the algorithm: see `fans list algos`"),
+        ARG_WORDS("CONFIG", &w.configs,
+                  "an .ini file: the task, and whatever else it sets; several train together"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "set one key, over the files"),
+        ARG_TEXT("algo", "A[,B...]", &w.algos, "the algorithms: see `fans list algos`"),
         ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the run"),
         ARG_INT("seeds", &w.seeds, 1, 1024, "that many seeds at once, from --seed on"),
-        ARG_TEXT("out", "DIR", &w.out, "folder of the run (runs/CONFIG-ALGO)"),
-        ARG_INT("steps", &w.steps, 1, 2000000000, "length of the run in steps"),
+        ARG_TEXT("out", "DIR", &w.out,
+                 "folder of the run (runs/CONFIG-ALGO); of runs CONFIG-ALGO/seed-N where there are "
+                 "several configs or algorithms (runs)"),
+        ARG_INT("steps", &w.steps, 1, 2000000000, "length of a run in steps"),
         ARG_TEXT("device", "D", &w.device, "auto, cpu or cuda"),
         ARG_INT("threads", &w.threads, 0, 256, "threads to use; 0 = one per core"),
         ARG_FLAG("quiet", &quiet, "no progress"),
         ARG_JSON(&json),
     };
     text command = {0};
-    char folder[512];
     session s = {0};
     int rc = args_parse("train", ARGS(args), argc, argv);
     if (rc) return rc;
     TRY(join_command(argc, argv, &command));
     w.settings = &settings;
     w.command = command.s;
-    if (!w.out) w.out = default_folder(w.config, w.algo, folder, sizeof folder);
+    watch eye = {.session = &s, .terminal = isatty(STDOUT_FILENO), .quiet = quiet};
+    hold_signals(&eye.held);
     TRY(session_open(&s, &w));
-    listen();
-    watch eye = {.terminal = isatty(STDOUT_FILENO), .quiet = quiet};
-    rc = training_run(s.training, look, &eye);
-    if (eye.terminal && !quiet && rc != 0) printf("\n");
-    if (rc == FANS_ESTOP) {
-        train_progress p = training_progress(s.training);
-        printf("%sstopped at step %lld of %lld; the same command goes on from here\n",
-               eye.terminal ? "\n" : "", (long long)p.steps, (long long)p.total);
-        rc = 0;
-        goto out;
+    rc = train(&s, &eye);
+    if (rc == 0) {
+        TRY(gather_results(&s, w.out));
+        TRY(report(&s, json));
     }
-    TRY(rc);
-    if (!quiet) say(&eye, s.training);
-    if (eye.terminal && !quiet) printf("\n");
-    TRY(report(s.training, json));
+    if (rc > 0) rc = 0;
 out:
     session_close(&s);
     text_free(&command);

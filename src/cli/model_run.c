@@ -113,6 +113,7 @@ int model_run_save(const model_run *m, const char *folder)
     TRY(state_done(&s));
     TRY(checkpoint_new(&c, &s));
     path_in(path, sizeof path, folder, "model.safetensors");
+    checkpoint_gather(c, &s);
     TRY(checkpoint_write(c, &s, "fnvae", path));
 out:
     checkpoint_free(c);

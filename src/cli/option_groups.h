@@ -1,5 +1,5 @@
 /* option_groups.h - every section that a config file may hold: X(function that returns the group),
- * one line a module; include its header in cmd_list.c. */
+ * one line a module; include its header in sections.c. */
 X(env_option_group)
 X(change_option_group)
 X(fans_option_group)

@@ -30,8 +30,8 @@ typedef struct job {
     int items;
 } job;
 
-int worlds_new(worlds **out, const task *t, pool *p, const uint64_t *seeds, int seed_count,
-               int each)
+int worlds_new(worlds **out, const task *const *tasks, pool *p, const uint64_t *seeds,
+               int seed_count, int each)
 {
     int rc = 0, n = seed_count * each;
     worlds *ws = mem_alloc(sizeof *ws);
@@ -42,7 +42,7 @@ int worlds_new(worlds **out, const task *t, pool *p, const uint64_t *seeds, int 
     ws->failures = mem_alloc((size_t)n * sizeof *ws->failures);
     if (!ws->list || !ws->failures) TRY(FANS_ENOMEM);
     for (int i = 0; i < n; i++)
-        TRY(world_new(&ws->list[i], t, seeds[i / each], (uint32_t)(i % each)));
+        TRY(world_new(&ws->list[i], tasks[i / each], seeds[i / each], (uint32_t)(i % each)));
     *out = ws;
 out:
     if (rc < 0) worlds_free(ws);

@@ -1,7 +1,8 @@
 /* worlds.h - many worlds stepped together over a thread pool, each with an environment of its own.
  *
- * There are `each` worlds for every seed; world s·each + i is the lifetime (seeds[s], i), whatever
- * the number of threads. Nothing is shared between worlds but the task, which is constant. */
+ * There are `each` worlds for every seed; world s·each + i is the lifetime (seeds[s], i) of
+ * tasks[s], whatever the number of threads. Nothing is shared between worlds but tasks, which are
+ * constant; the tasks of one set agree in the dimensions of `info`. */
 #ifndef ENV_WORLDS_H
 #define ENV_WORLDS_H
 
@@ -10,9 +11,9 @@
 
 typedef struct worlds worlds;
 
-/* `p` may be NULL: the caller's thread does it all. Task and pool must outlive the worlds. */
-int worlds_new(worlds **out, const task *t, pool *p, const uint64_t *seeds, int seed_count,
-               int each);
+/* `p` may be NULL: the caller's thread does it all. Tasks and pool must outlive the worlds. */
+int worlds_new(worlds **out, const task *const *tasks, pool *p, const uint64_t *seeds,
+               int seed_count, int each);
 void worlds_free(worlds *ws);
 
 /* All n worlds; buffers as in world.h. The first world (by index) that fails names the error. */

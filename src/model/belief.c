@@ -204,10 +204,9 @@ int belief_predict(belief *b, const uint8_t *change)
     const fnvae *f = b->f;
     bool any = false;
     for (int i = 0; i < f->replicas * b->worlds; i++) any = any || change[i];
-    if (!any) return 0;
-    upload_theta(b);
-    int rc = nn_plan_run(f->predict);
-    if (rc < 0) return rc;
+    if (any) upload_theta(b);
+    int rc = nn_plan_run(f->predict); /* always: a replica's draws must not depend on the others */
+    if (rc < 0 || !any) return rc;
     take(b, change, f->b_next_s, b->mean, 0);
     take(b, change, f->b_next_r, b->mean, f->z.p);
     take(b, change, f->b_spread_s, b->log_std, 0);

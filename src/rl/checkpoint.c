@@ -4,6 +4,7 @@
  * jansson, and every rule of the format is checked, for a file may come from anywhere. */
 #include "rl/checkpoint.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,32 +26,47 @@ struct checkpoint {
     text header;
     char *file; /* header and numbers */
     size_t capacity;
+    size_t at;     /* where the numbers end so far */
     char *staging; /* an item to be compressed */
+    size_t largest;
     ZSTD_CCtx *zstd;
 };
 
-int checkpoint_new(checkpoint **out, const state_list *s)
+static int enlarge(char **memory, size_t *size, size_t wanted)
 {
-    int rc = FANS_ENOMEM;
-    checkpoint *c = mem_alloc(sizeof *c);
-    if (!c) return rc;
-    size_t largest = 0;
-    c->capacity = 4096 + 512 * s->count;
+    if (wanted <= *size) return 0;
+    mem_free(*memory);
+    *size = wanted;
+    return (*memory = mem_alloc(wanted)) ? 0 : FANS_ENOMEM;
+}
+
+int checkpoint_fit(checkpoint *c, const state_list *s)
+{
+    size_t largest = 1, capacity = 4096 + 512 * s->count;
+    int rc = 0;
     for (size_t i = 0; i < s->count; i++) {
         size_t n = state_item_bytes(&s->items[i]);
-        c->capacity += s->items[i].compress ? ZSTD_compressBound(n) : n;
+        capacity += s->items[i].compress ? ZSTD_compressBound(n) : n;
         if (n > largest) largest = n;
     }
-    c->file = mem_alloc(c->capacity);
-    c->staging = mem_alloc(largest);
+    TRY(enlarge(&c->file, &c->capacity, capacity));
+    TRY(enlarge(&c->staging, &c->largest, largest));
+out:
+    return rc;
+}
+
+int checkpoint_new(checkpoint **out, const state_list *s)
+{
+    checkpoint *c = mem_alloc(sizeof *c);
+    if (!c) return FANS_ENOMEM;
+    int rc = checkpoint_fit(c, s);
     c->zstd = ZSTD_createCCtx();
-    if (!c->zstd) rc = fans_fail(FANS_ENOMEM, "out of memory for compression");
-    if (!c->file || !c->staging || !c->zstd) {
+    if (rc == 0 && !c->zstd) rc = fans_fail(FANS_ENOMEM, "out of memory for compression");
+    if (rc < 0)
         checkpoint_free(c);
-        return rc;
-    }
-    *out = c;
-    return 0;
+    else
+        *out = c;
+    return rc;
 }
 
 void checkpoint_free(checkpoint *c)
@@ -86,16 +102,17 @@ static size_t put_item(checkpoint *c, const state_item *item, char *to, size_t r
     return ZSTD_isError(packed) ? 0 : packed;
 }
 
-/* Arrays stand in the order of their alignment, as readers expect: 8 bytes, then 4, then 1. */
+/* Arrays stand in the order of their alignment, as readers expect: 8 bytes, then 4, then 1, among
+ * them all that is compressed. */
 static bool stands_in(int pass, const state_item *item)
 {
     static const size_t align[] = {8, 4, 1};
     return (item->compress ? 1 : state_type_bytes(item->type)) == align[pass];
 }
 
-#define EACH_ITEM(s, i)                         \
-    for (int pass = 0; pass < 3; pass++)        \
-        for (size_t i = 0; i < (s)->count; i++) \
+#define EACH_ITEM(s, i, from, to)                \
+    for (int pass = (from); pass < (to); pass++) \
+        for (size_t i = 0; i < (s)->count; i++)  \
             if (stands_in(pass, &(s)->items[i]))
 
 /* The names, types and places of all items; `sizes` are the stored ones. */
@@ -112,7 +129,7 @@ static int write_header(text *t, const state_list *s, const char *kind, const si
         text_add(t, "\"");
     }
     text_add(t, "}");
-    EACH_ITEM(s, i)
+    EACH_ITEM(s, i, 0, 3)
     {
         const state_item *item = &s->items[i];
         text_add(t, ",\"%s\":{\"dtype\":\"%s\",\"shape\":", item->name,
@@ -129,14 +146,36 @@ static int write_header(text *t, const state_list *s, const char *kind, const si
     return text_done(t);
 }
 
+/* The numbers come first, behind the room that a header can need; then the header in front. */
+static size_t header_room(const state_list *s)
+{
+    return 4096 + 512 * s->count;
+}
+
+/* The stored sizes by item: the header's room is free until it is written. */
+static size_t *sizes_of(checkpoint *c)
+{
+    return (size_t *)(void *)c->file;
+}
+
+/* A backend's arrays are never compressed, so these two passes have them all. */
+void checkpoint_gather(checkpoint *c, const state_list *s)
+{
+    c->at = header_room(s);
+    EACH_ITEM(s, i, 0, 2)
+    {
+        size_t n = put_item(c, &s->items[i], c->file + c->at, c->capacity - c->at);
+        sizes_of(c)[i] = n;
+        c->at += n;
+    }
+}
+
 int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const char *path)
 {
-    /* the numbers first, behind the room a header can need; then the header in front of them */
-    size_t room = 4096 + 512 * s->count, at = room;
-    size_t *sizes = (size_t *)(void *)c->file; /* the header's room is free until it is written */
-    if (s->count * sizeof *sizes > room) return fans_fail(FANS_EINVAL, "too many arrays");
-    EACH_ITEM(s, i)
+    size_t room = header_room(s), *sizes = sizes_of(c), at = c->at;
+    EACH_ITEM(s, i, 2, 3)
     {
+        assert(!s->items[i].graph);
         sizes[i] = put_item(c, &s->items[i], c->file + at, c->capacity - at);
         if (sizes[i] == 0 && state_item_bytes(&s->items[i]) > 0)
             return fans_fail(FANS_ENOMEM, "%s: cannot compress %s", path, s->items[i].name);

@@ -10,12 +10,17 @@
 
 typedef struct checkpoint checkpoint;
 
-/* Prepares to write lists of this one's size: writing then allocates nothing of ours. */
+/* Prepares to write lists of this one's size: writing then allocates nothing of ours. A list that
+ * may be larger must be fitted before. */
 int checkpoint_new(checkpoint **out, const state_list *s);
+int checkpoint_fit(checkpoint *c, const state_list *s);
 void checkpoint_free(checkpoint *c);
 
-/* Writes `s` to `path`. `kind` says what the file is for ("sac on half_cheetah"); a reader that
- * expects another refuses it. */
+/* Writing has two halves: the first fetches what a backend holds, on the thread that the backend
+ * works for; the second, which takes longer, packs the rest and writes `path`, on any thread.
+ * `kind` says what the file is for ("sac on half_cheetah"); a reader that expects another refuses
+ * it. */
+void checkpoint_gather(checkpoint *c, const state_list *s);
 int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const char *path);
 
 /* Reads `path` into `s`, whose names, types and shapes the file must have. Nothing is changed

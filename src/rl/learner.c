@@ -23,11 +23,12 @@ struct learner {
     rng *exploring; /* [replicas] random actions */
     int64_t *steps; /* [replicas] steps seen (of all worlds together) */
     int64_t *updates;
-    float *input;                   /* (rows, inputs) */
-    float *obs_batch, *extra_batch; /* (replicas, batch, …) */
-    int64_t hold;                   /* steps before which it acts at random */
+    int64_t hold; /* steps before which it acts at random */
     learner_present_fn *present;
     const void *present_to;
+    bool ready;                     /* the next batch is drawn */
+    float *input;                   /* (rows, inputs) */
+    float *obs_batch, *extra_batch; /* (replicas, batch, …) */
     pool *pool;
     arena *memory;
 };
@@ -127,7 +128,8 @@ replay *learner_replay(learner *l)
     return l->replay;
 }
 
-/* ---- acting ---------------------------------------------------------------------------------- */
+/* ---- batches ---------------------------------------------------------------------------------
+ */
 
 /* Writes [normalised obs | extra] rows; both may be changed in place by the normaliser's copy. */
 static void join(const learner *l, int replica, const float *obs, const float *extra, int rows,
@@ -137,48 +139,10 @@ static void join(const learner *l, int replica, const float *obs, const float *e
         float *row = to + (size_t)i * (size_t)l->inputs;
         memcpy(row, obs + (size_t)i * (size_t)l->obs, (size_t)l->obs * sizeof *row);
         if (l->ro.normalize) norm_apply(&l->norms[replica], row, 1);
-        if (l->extra)
+        if (extra && l->extra)
             memcpy(row + l->obs, extra + (size_t)i * (size_t)l->extra,
                    (size_t)l->extra * sizeof *row);
         if (l->present) l->present(l->present_to, replica, row, row + l->obs);
-    }
-}
-
-int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action)
-{
-    size_t W = (size_t)l->worlds;
-    for (int r = 0; r < l->replicas; r++) {
-        size_t first = (size_t)r * W;
-        join(l, r, obs + first * (size_t)l->obs, extra ? extra + first * (size_t)l->extra : NULL,
-             l->worlds, l->input + first * (size_t)l->inputs);
-    }
-    if (!explore || l->steps[0] >= l->hold) return sac_act(l->sac, l->input, explore, action);
-    for (int r = 0; r < l->replicas; r++)
-        for (size_t i = 0; i < W * (size_t)l->act; i++)
-            action[(size_t)r * W * (size_t)l->act + i] =
-                (float)rng_between(&l->exploring[r], -1, 1);
-    return 0;
-}
-
-/* ---- learning -------------------------------------------------------------------------------- */
-
-void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
-                   const fans_outcome *o, const float *next_extra)
-{
-    for (int i = 0; i < l->replicas * l->worlds; i++) {
-        size_t k = (size_t)i;
-        replay_step s = {.obs = before->obs + k * (size_t)l->obs,
-                         .extra = extra ? extra + k * (size_t)l->extra : NULL,
-                         .action = action + k * (size_t)l->act,
-                         .next = o->next_obs + k * (size_t)l->obs,
-                         .next_extra = next_extra ? next_extra + k * (size_t)l->extra : NULL,
-                         .reward = o->reward[i],
-                         .terminated = o->terminated[i],
-                         .ended = o->terminated[i] || o->truncated[i],
-                         .segment = before->segment[i]};
-        replay_add(l->replay, i, &s);
-        norm_add(&l->norms[i / l->worlds], s.obs);
-        l->steps[i / l->worlds]++;
     }
 }
 
@@ -202,22 +166,76 @@ static void draw_batch(void *arg, int r)
     join(l, r, obs, extra, l->so.batch, b.input);
     replay_sample(l->replay, first, l->worlds, &again, l->so.batch, &next);
     join(l, r, obs, extra, l->so.batch, b.next);
-    l->updates[r]++;
 }
 
+/* Every world has lived two steps by then, so every lane has one with its successor. */
 static bool due(const learner *l)
 {
     int64_t n = l->steps[0] / l->worlds;
-    return l->steps[0] >= l->hold && replay_count(l->replay, 0) > 0 && n % l->so.update_every == 0;
+    return l->so.updates > 0 && l->steps[0] >= l->hold && n >= 2 && n % l->so.update_every == 0;
+}
+
+static void make_ready(learner *l)
+{
+    if (l->ready) return;
+    pool_run(l->pool, l->replicas, draw_batch, l);
+    sac_load(l->sac);
+    l->ready = true;
+}
+
+void learner_prepare(learner *l)
+{
+    if (due(l)) make_ready(l);
+}
+
+/* ---- acting and learning ----------------------------------------------------------------------
+ */
+
+int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action)
+{
+    size_t W = (size_t)l->worlds;
+    for (int r = 0; r < l->replicas; r++) {
+        size_t first = (size_t)r * W;
+        join(l, r, obs + first * (size_t)l->obs, extra ? extra + first * (size_t)l->extra : NULL,
+             l->worlds, l->input + first * (size_t)l->inputs);
+    }
+    if (!explore || l->steps[0] >= l->hold) return sac_act(l->sac, l->input, explore, action);
+    for (int r = 0; r < l->replicas; r++)
+        for (size_t i = 0; i < W * (size_t)l->act; i++)
+            action[(size_t)r * W * (size_t)l->act + i] =
+                (float)rng_between(&l->exploring[r], -1, 1);
+    return 0;
+}
+
+void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
+                   const fans_outcome *o, const float *next_extra)
+{
+    for (int i = 0; i < l->replicas * l->worlds; i++) {
+        size_t k = (size_t)i;
+        replay_step s = {.obs = before->obs + k * (size_t)l->obs,
+                         .extra = extra ? extra + k * (size_t)l->extra : NULL,
+                         .action = action + k * (size_t)l->act,
+                         .next = o->next_obs + k * (size_t)l->obs,
+                         .next_extra = next_extra ? next_extra + k * (size_t)l->extra : NULL,
+                         .reward = o->reward[i],
+                         .terminated = o->terminated[i],
+                         .ended = o->terminated[i] || o->truncated[i],
+                         .segment = before->segment[i]};
+        replay_add(l->replay, i, &s);
+        norm_add(&l->norms[i / l->worlds], s.obs);
+        l->steps[i / l->worlds]++;
+    }
 }
 
 int learner_update(learner *l)
 {
     if (!due(l)) return 0;
     for (int i = 0; i < l->so.updates; i++) {
-        pool_run(l->pool, l->replicas, draw_batch, l);
+        make_ready(l);
+        l->ready = false;
         int rc = sac_update(l->sac);
         if (rc < 0) return rc;
+        for (int r = 0; r < l->replicas; r++) l->updates[r]++;
     }
     return 0;
 }

@@ -21,6 +21,10 @@ typedef struct learner learner;
 int learner_new(learner **out, const fans_algo_setup *setup, int extra);
 void learner_free(learner *l);
 
+/* Draws the first batch of the updates that are due in this step, if any: called before acting, it
+ * does so while the backend is busy with the last ones. Optional; without it they draw it. */
+void learner_prepare(learner *l);
+
 /* Actions for all rows; `extra` (rows, extra) or NULL. Random ones while SAC's random_steps last.
  */
 int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action);
@@ -37,7 +41,7 @@ void learner_present(learner *l, learner_present_fn *present, const void *user);
 /* Acts at random and does not learn before so many steps of a seed. */
 void learner_hold(learner *l, int64_t steps);
 
-/* As many updates as are due after this step. */
+/* As many updates as are due before this step. */
 int learner_update(learner *l);
 
 replay *learner_replay(learner *l);

@@ -137,12 +137,16 @@ static int sync_table(const run *r, const run_table *t)
     return 0;
 }
 
-int run_sync(run *r)
+void run_mark(run *r)
+{
+    r->events_bytes = events_length(r->events);
+}
+
+int run_sync(const run *r)
 {
     int rc = 0;
     TRY(sync_table(r, &r->metrics));
     TRY(sync_table(r, &r->beliefs));
-    r->events_bytes = events_length(r->events);
     rc = events_sync(r->events);
 out:
     return rc;

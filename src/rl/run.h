@@ -50,6 +50,9 @@ int run_note(const run *r, const char *command, const char *system_json);
  * anew. */
 int run_begin(run *r, bool resume, bool beliefs);
 int run_row(run *r, run_table *t, const text *row);
-int run_sync(run *r);
+
+/* Notes the lengths that a checkpoint keeps; and sees to it that so much is on the disk. */
+void run_mark(run *r);
+int run_sync(const run *r);
 
 #endif

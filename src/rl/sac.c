@@ -5,7 +5,7 @@
  *     J_Q  = ½ Σ_j E (Q_j(s, a) - y)²
  *     J_π  = E temp · log π(ã|s) - min_j Q_j(s, ã),                               ã ~ π(s)
  *     J_temp = -E log temp · (log π(ã|s) + H̄)
- * A batch is gathered in the caller's memory and written to the backend at the update. */
+ * A batch is gathered in plain memory and sent to the backend by sac_load. */
 #include "rl/sac.h"
 
 #include <math.h>
@@ -29,6 +29,7 @@ struct sac {
     sac_batch staged; /* of replica 0; the others follow */
     float *shown;     /* (4, replicas): critic loss, actor loss, temperature, log-probability */
     bool stale;       /* ... not yet read since the last update */
+    bool loaded;      /* the backend has the next batch */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -178,17 +179,24 @@ sac_batch sac_batch_of(sac *s, int replica)
                        s->staged.terminated + n, s->staged.next + n * (size_t)s->inputs};
 }
 
+void sac_load(sac *s)
+{
+    nn_write_all(s->input, s->staged.input);
+    nn_write_all(s->action, s->staged.action);
+    nn_write_all(s->reward, s->staged.reward);
+    nn_write_all(s->terminated, s->staged.terminated);
+    nn_write_all(s->next, s->staged.next);
+    s->loaded = true;
+}
+
 int sac_update(sac *s)
 {
     int rc = 0;
     nn_adam adam = NN_ADAM_DEFAULT;
     adam.lr = s->o.lr;
     adam.clip = s->o.clip;
-    nn_write_all(s->input, s->staged.input);
-    nn_write_all(s->action, s->staged.action);
-    nn_write_all(s->reward, s->staged.reward);
-    nn_write_all(s->terminated, s->staged.terminated);
-    nn_write_all(s->next, s->staged.next);
+    if (!s->loaded) sac_load(s);
+    s->loaded = false;
     TRY(nn_plan_run(s->critic_plan));
     TRY(nn_group_adam(s->critic, &adam));
     TRY(nn_plan_run(s->actor_plan));

@@ -44,6 +44,10 @@ typedef struct sac_batch {
 } sac_batch;
 sac_batch sac_batch_of(sac *s, int replica);
 
+/* Sends the batches to the backend, behind the work that it has still to do: they may then be
+ * filled anew. Where this was not done, sac_update does it. */
+void sac_load(sac *s);
+
 /* One update of critics, policy, temperature and targets on the batches of all replicas. */
 int sac_update(sac *s);
 

@@ -34,21 +34,48 @@ static void give(void *arg, void *memory)
     gpu_ok(self, cudaFree(memory), "freeing memory");
 }
 
-/* From ordinary memory: the runtime has taken its copy when this returns. */
+static void send(gpu *self, void *to, const void *from, size_t bytes)
+{
+    cudaStream_t stream = self->lanes[0].stream;
+    gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying in");
+}
+
+/* The bytes are taken before this returns, and sent when the work that is queued before them is
+ * done. The runtime takes a few at once by itself, but for many it may wait for that work; they go
+ * through slots, of which the oldest is free unless very much is on its way. */
 static void copy_in(void *arg, void *to, const void *from, size_t bytes)
 {
     gpu *self = (gpu *)arg;
-    gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, self->lanes[0].stream),
-           "copying in");
+    if (bytes <= TAKEN_AT_ONCE) {
+        send(self, to, from, bytes);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += SLOT) {
+        size_t n = bytes - at < SLOT ? bytes - at : SLOT;
+        slot *s = &self->slots[self->next_slot];
+        self->next_slot = (self->next_slot + 1) % SLOTS;
+        if (!gpu_ok(self, cudaEventSynchronize(s->done), "copying in")) return;
+        memcpy(s->memory, (const char *)from + at, n);
+        send(self, (char *)to + at, s->memory, n);
+        gpu_ok(self, cudaEventRecord(s->done, self->lanes[0].stream), "copying in");
+    }
 }
 
+/* Waits for all that is queued. After a failure the numbers are zeros. */
 static void copy_out(void *arg, void *to, const void *from, size_t bytes)
 {
     gpu *self = (gpu *)arg;
     cudaStream_t stream = self->lanes[0].stream;
-    memset(to, 0, bytes);
-    gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "copying out");
-    gpu_ok(self, cudaStreamSynchronize(stream), "copying out");
+    for (size_t at = 0; at < bytes; at += SLOT) {
+        size_t n = bytes - at < SLOT ? bytes - at : SLOT;
+        memset(self->landing, 0, n);
+        gpu_ok(self,
+               cudaMemcpyAsync(self->landing, (const char *)from + at, n, cudaMemcpyDeviceToHost,
+                               stream),
+               "copying out");
+        gpu_ok(self, cudaStreamSynchronize(stream), "copying out");
+        memcpy((char *)to + at, self->landing, n);
+    }
 }
 
 static void clear(void *arg, void *at, size_t bytes)
@@ -92,6 +119,11 @@ static void close_device(gpu *self)
         if (l->tickets) cudaFree(l->tickets);
         if (l->stream) cudaStreamDestroy(l->stream);
     }
+    for (int i = 0; i < SLOTS; i++) {
+        if (self->slots[i].memory) cudaFreeHost(self->slots[i].memory);
+        if (self->slots[i].done) cudaEventDestroy(self->slots[i].done);
+    }
+    if (self->landing) cudaFreeHost(self->landing);
     if (self->fault) cudaFree(self->fault);
     if (self->told) cudaFreeHost(self->told);
     if (self->lt) cublasLtDestroy(self->lt);
@@ -101,6 +133,17 @@ static void close_device(gpu *self)
 static void close_backend(nn_backend *b)
 {
     close_device((gpu *)b->self);
+}
+
+static bool open_slots(gpu *self)
+{
+    bool ok = gpu_ok(self, cudaHostAlloc((void **)&self->landing, SLOT, 0), "memory");
+    for (int i = 0; ok && i < SLOTS; i++) {
+        slot *s = &self->slots[i];
+        ok = gpu_ok(self, cudaHostAlloc((void **)&s->memory, SLOT, 0), "memory") &&
+             gpu_ok(self, cudaEventCreateWithFlags(&s->done, cudaEventDisableTiming), "an event");
+    }
+    return ok;
 }
 
 static bool open_device(gpu *self)
@@ -119,6 +162,7 @@ static bool open_device(gpu *self)
              gpu_ok(self, cudaMalloc((void **)&l->tickets, tickets), "memory") &&
              gpu_ok(self, cudaMemset(l->tickets, 0, tickets), "memory");
     }
+    ok = ok && open_slots(self);
     if (ok) memset(self->told, 0, sizeof *self->told);
     if (ok && cublasLtCreate(&self->lt) != CUBLAS_STATUS_SUCCESS) {
         snprintf(self->why, sizeof self->why, "cuBLAS does not start");

@@ -23,6 +23,14 @@ typedef struct lane {
     unsigned *tickets; /* zero between kernels: see last_block */
 } lane;
 
+/* Page-locked memory that a copy to the device is taken from; free again when `done` has come. */
+enum { SLOTS = 32 };
+static const size_t SLOT = (size_t)1 << 20, TAKEN_AT_ONCE = (size_t)64 << 10;
+typedef struct slot {
+    char *memory;
+    cudaEvent_t done;
+} slot;
+
 /* The first fault: in device memory, where kernels look, and mapped, where the host looks. */
 typedef struct fault_word {
     unsigned taken;
@@ -39,6 +47,9 @@ typedef struct gpu {
     cublasLtHandle_t lt;
     lane lanes[LANES];
     lane *now;
+    slot slots[SLOTS]; /* used in turn */
+    int next_slot;
+    char *landing; /* SLOT bytes that copies from the device arrive in */
     fault_word *fault, *told;
     char why[160]; /* the first call that failed */
     char name[300];

@@ -1,0 +1,30 @@
+/* sections.c - the sections of a config file. */
+#include "cli/sections.h"
+
+#include "algo/fans.h"
+#include "base/error.h"
+#include "cli/model_run.h"
+#include "env/task.h"
+#include "rl/learner.h"
+#include "rl/train.h"
+
+typedef const option_group *option_group_fn(void);
+static option_group_fn *const groups[] = {
+#define X(function) function,
+#include "cli/option_groups.h"
+#undef X
+};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+const option_group *section_at(int i)
+{
+    return i < GROUPS ? groups[i]() : NULL;
+}
+
+int sections_skip(config *c)
+{
+    int rc = 0;
+    for (int i = 0; i < GROUPS; i++) TRY(config_skip(c, groups[i]()->section));
+out:
+    return rc;
+}

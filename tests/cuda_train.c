@@ -1,0 +1,124 @@
+/* cuda_train.c - whole trainings on a GPU, where updates are queued and done while worlds step: the
+ * same bytes every time, alone and in turn with others, stopped or not. */
+#include "train_rig.h"
+
+static const char *const TASKS[] = {
+    "[train]\nepisodes = 6\ncheckpoint_every = 70\n[env]\nname = half_cheetah\nhorizon = 30\n"
+    "[change.speed]\nclock = block\nlength = 7\nfunction = walk\noffset = 1\nlow = 0\nhigh = 3\n"
+    "step = 0.5\n",
+    "[train]\nepisodes = 6\ncheckpoint_every = 70\n[env]\nname = half_cheetah\nhorizon = 30\n"
+    "[change.wind]\nclock = episode\nfunction = sine\noffset = 10\namplitude = 10\nfrequency = "
+    "0.5\n",
+};
+
+static void open_rig(rig *t, const char *algo, const char *folder)
+{
+    if (rig_open_tasks(t, TASKS, 2, algo, folder, 1, 4, 2) < 0) fail_msg("%s", fans_error());
+}
+
+static void alone(const char *algo, const char *folder, rig *t)
+{
+    open_rig(t, algo, folder);
+    if (training_run(t->training, NULL, NULL) < 0) fail_msg("%s", fans_error());
+}
+
+static void compare(const rig *a, const rig *b)
+{
+    for (int r = 0; r < 8; r++) {
+        rig_same_state(a->training, r, b->training, r);
+        rig_same_file(a->folders[r], b->folders[r], "metrics.csv");
+    }
+}
+
+/* SAC and the oracle in turn, each on a backend of its own, stopped at step `at` on the way. */
+static void in_turn(char folders[2][64], int64_t at, rig *x)
+{
+    static const char *const algos[] = {"sac", "oracle"};
+    for (int k = 0; k < 2; k++) {
+        training *list[2];
+        rig_stop stop = {at};
+        for (int i = 0; i < 2; i++) {
+            open_rig(&x[i], algos[i], folders[i]);
+            list[i] = x[i].training;
+        }
+        int rc = trainings_run(list, 2, k == 0 ? rig_stops : NULL, &stop);
+        if (rc < 0 && rc != FANS_ESTOP) fail_msg("%s", fans_error());
+        for (int i = 0; k == 0 && i < 2; i++) rig_close(&x[i]);
+    }
+}
+
+static void overlap_changes_no_bytes(void **state)
+{
+    (void)state;
+    char folders[4][2][64];
+    rig x[4][2];
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 2; i++) rig_folder(folders[k][i], sizeof folders[k][i]);
+    for (int k = 0; k < 2; k++) { /* the same again */
+        alone("sac", folders[k][0], &x[k][0]);
+        alone("oracle", folders[k][1], &x[k][1]);
+    }
+    in_turn(folders[2], 60, x[2]);
+    in_turn(folders[3], 101, x[3]);
+    for (int k = 1; k < 4; k++)
+        for (int i = 0; i < 2; i++) compare(&x[0][i], &x[k][i]);
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 2; i++) {
+            rig_close(&x[k][i]);
+            rig_remove(folders[k][i]);
+        }
+}
+
+/* More than the slots hold, while the GPU is busy: what was written is what is read. */
+static void large_arrays_arrive_whole(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 1000, ROWS = 12000 }; /* 48 MB */
+    pool *threads;
+    nn_backend *b;
+    nn_graph *g;
+    uint64_t seed = 1;
+    size_t n = (size_t)COLUMNS * ROWS;
+    assert_int_equal(pool_new(&threads, 1), 0);
+    if (nn_device_new(&b, rig_device, NN_FP32, threads, NULL, 0) < 0) fail_msg("%s", fans_error());
+    assert_int_equal(nn_graph_new(&g, b, 1, &seed), 0);
+    nn_var v = nn_input(g, "v", 1, ROWS, COLUMNS), y = nn_affine(v, 2, 1);
+    nn_plan *plan;
+    assert_int_equal(nn_plan_new(&plan, g, &y, 1, 0, NULL, 0), 0);
+    assert_int_equal(nn_graph_commit(g), 0);
+    float *from = mem_alloc(n * sizeof *from), *to = mem_alloc(n * sizeof *to);
+    assert_true(from && to);
+    for (int k = 0; k < 5; k++) {
+        for (size_t i = 0; i < n; i++) from[i] = (float)((i * 7 + (size_t)k) % 1021);
+        nn_write_all(v, from);
+        assert_int_equal(nn_plan_run(plan), 0);
+        memset(from, 0xff, n * sizeof *from); /* it was taken */
+    }
+    nn_read_all(y, to);
+    for (size_t i = 0; i < n; i++)
+        if (to[i] != 2 * (float)((i * 7 + 4) % 1021) + 1)
+            fail_msg("number %zu is %g", i, (double)to[i]);
+    mem_free(from);
+    mem_free(to);
+    nn_graph_free(g);
+    nn_backend_free(b);
+    pool_free(threads);
+}
+
+int main(int argc, char **argv)
+{
+    nn_backend *gpu;
+    nn_cuda_options o = {0};
+    if (nn_cuda_new(&gpu, &o) < 0) {
+        printf("skipped: %s\n", fans_error());
+        return 77;
+    }
+    nn_backend_free(gpu);
+    rig_device = "cuda";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_arrays_arrive_whole),
+        cmocka_unit_test(overlap_changes_no_bytes),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
