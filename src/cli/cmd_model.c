@@ -69,6 +69,15 @@ out:
     return rc;
 }
 
+/* The costs of the last update. */
+static json_t *costs_json(const fnvae *f)
+{
+    json_t *out = json_object();
+    for (int i = 0; i < FNVAE_COST_COUNT; i++)
+        json_object_set_new(out, fnvae_cost_names[i], json_real(fnvae_cost(f, i, 0)));
+    return out;
+}
+
 static int fit_finish(fit *k, double seconds)
 {
     int rc = 0;
@@ -77,6 +86,7 @@ static int fit_finish(fit *k, double seconds)
     TRY(model_run_eval(&k->m, k->episodes, &e));
     json_t *figures = model_eval_json(&k->m, &e);
     json_object_set_new(figures, "seconds", json_real(seconds));
+    json_object_set_new(figures, "costs", costs_json(k->m.f));
     json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.f->g)));
     TRY(cli_write_json(k->json, figures));
     TRY(model_eval_print(&k->m, &e));

@@ -10,6 +10,8 @@ struct belief {
     arena *memory;
     int worlds, factors, state; /* N, p + q, 2 lstm */
     float *mean, *log_std;      /* [replica][world][p + q] */
+    float *before;              /* likewise: the mean with which the segment before ended */
+    float *moved;               /* [replica][world]: is there one? */
     float *state_s, *state_r;   /* [replica][world][2 lstm] */
     float *s, *a, *s1, *r, *change;
     float *expected; /* [replica][world][d + 1] */
@@ -30,12 +32,14 @@ void fnvae_record_belief(fnvae *f)
     x->change = nn_input(g, "belief change", 1, N, 1);
     x->state_s = nn_input(g, "belief state_s", 1, N, state);
     x->state_r = nn_input(g, "belief state_r", 1, N, state);
-    f->b_theta_s = nn_input(g, "belief theta_s", 1, N, f->z.p);
-    f->b_theta_r = nn_input(g, "belief theta_r", 1, N, f->z.q);
+    f->b_theta_s[0] = nn_input(g, "belief theta_s", 1, N, f->z.p);
+    f->b_theta_r[0] = nn_input(g, "belief theta_r", 1, N, f->z.q);
+    f->b_theta_s[1] = nn_input(g, "belief theta_s before", 1, N, f->z.p);
+    f->b_theta_r[1] = nn_input(g, "belief theta_r before", 1, N, f->z.q);
     f->b_next_s = fnvae_record_prior(f, "s", f->b_theta_s, f->mask[MASK_TT_S].C);
     f->b_next_r = fnvae_record_prior(f, "r", f->b_theta_r, f->mask[MASK_TT_R].C);
-    f->b_rec = fnvae_record_alpha1(f, x->s, x->a, f->b_theta_s);
-    f->b_rec_r = fnvae_record_beta1(f, x->s, x->a, x->s1, f->b_theta_r);
+    f->b_rec = fnvae_record_alpha1(f, x->s, x->a, f->b_theta_s[0]);
+    f->b_rec_r = fnvae_record_beta1(f, x->s, x->a, x->s1, f->b_theta_r[0]);
     if (!f->o.observed) fnvae_record_posteriors(f, x, &f->b_q_s, &f->b_q_r);
 }
 
@@ -72,6 +76,8 @@ int belief_new(belief **out, fnvae *f)
         size_t n;
     } const parts[] = {{&b->mean, rows * factors},
                        {&b->log_std, rows * factors},
+                       {&b->before, rows * factors},
+                       {&b->moved, rows},
                        {&b->state_s, rows * state},
                        {&b->state_r, rows * state},
                        {&b->s, rows * d},
@@ -108,6 +114,8 @@ void belief_reset(belief *b, int replica, int world)
     size_t row = row_of(b, replica, world), n = (size_t)b->factors, h = (size_t)b->state;
     memset(b->mean + row * n, 0, n * sizeof(float));
     memset(b->log_std + row * n, 0, n * sizeof(float));
+    memset(b->before + row * n, 0, n * sizeof(float));
+    b->moved[row] = 0;
     memset(b->state_s + row * h, 0, h * sizeof(float));
     memset(b->state_r + row * h, 0, h * sizeof(float));
 }
@@ -154,15 +162,16 @@ static void download_part(const belief *b, nn_var v, float *all, int width, int 
     }
 }
 
-static void upload_theta(const belief *b)
+/* Columns of `rows` [replica][world][p + q] as the tensors theta_s and theta_r. */
+static void upload_theta(const belief *b, const float *rows, nn_var theta_s, nn_var theta_r)
 {
-    const fnvae *f = b->f;
-    const nn_var theta[] = {f->b_theta_s, f->b_theta_r};
+    const nn_var theta[] = {theta_s, theta_r};
     for (int k = 0, at = 0; k < 2; k++) {
         int n = nn_shape_of(theta[k]).D;
-        for (int r = 0; r < f->replicas; r++) {
+        for (int r = 0; r < b->f->replicas; r++) {
             for (int w = 0; w < b->worlds; w++)
-                memcpy(b->buffer + w * n, belief_mean(b, r, w) + at, (size_t)n * sizeof(float));
+                memcpy(b->buffer + w * n, rows + row_of(b, r, w) * (size_t)b->factors + at,
+                       (size_t)n * sizeof(float));
             nn_write(theta[k], r, b->buffer);
         }
         at += n;
@@ -200,15 +209,33 @@ static void take(belief *b, const uint8_t *change, nn_var v, float *to, int at)
     }
 }
 
+/* Where no segment came before the last one, theta has not moved so far. */
+static void upload_ends(belief *b, const uint8_t *change)
+{
+    const fnvae *f = b->f;
+    size_t n = (size_t)b->factors;
+    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
+        if (change[i] && b->moved[i] == 0)
+            memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
+    upload_theta(b, b->mean, f->b_theta_s[0], f->b_theta_r[0]);
+    upload_theta(b, b->before, f->b_theta_s[1], f->b_theta_r[1]);
+}
+
 int belief_predict(belief *b, const uint8_t *change)
 {
     const fnvae *f = b->f;
+    size_t n = (size_t)b->factors;
     bool any = false;
     for (int i = 0; i < f->replicas * b->worlds; i++) any = any || change[i];
     if (!any) return 0;
-    upload_theta(b);
+    upload_ends(b, change);
     int rc = nn_plan_run(f->predict);
     if (rc < 0) return rc;
+    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
+        if (change[i]) {
+            memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
+            b->moved[i] = 1;
+        }
     take(b, change, f->b_next_s, b->mean, 0);
     take(b, change, f->b_next_r, b->mean, f->z.p);
     take(b, change, f->spread_s, b->log_std, 0);
@@ -230,7 +257,7 @@ int belief_decode(belief *b)
 {
     const fnvae *f = b->f;
     upload_rows(b);
-    upload_theta(b);
+    upload_theta(b, b->mean, f->b_theta_s[0], f->b_theta_r[0]);
     int rc = nn_plan_run(f->decode);
     if (rc < 0) return rc;
     download_part(b, f->b_rec, b->expected, f->z.d + 1, 0);
