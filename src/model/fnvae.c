@@ -23,7 +23,8 @@ const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. */
+/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. It starts almost certain: decoders learn
+ * to overlook a latent that is mostly noise, and a weak factor might then never be taken up. */
 static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
 {
     char name[32];
@@ -37,7 +38,7 @@ static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_va
     nn_var out =
         nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
     q.mean = nn_slice(out, 0, n);
-    q.log_std = nn_clip(nn_slice(out, n, n), -7, 2);
+    q.log_std = nn_clip(nn_affine(nn_slice(out, n, n), 1, -2), -7, 2);
     q.sample = NN_NONE;
     return q;
 }
@@ -183,6 +184,8 @@ static void record_inputs(fnvae *f)
     f->k_stay = nn_scalar(f->g, "k_stay", f->o.k3);
     f->k_move = nn_scalar(f->g, "k_move", f->o.k3);
     f->k_smooth = nn_scalar(f->g, "k_smooth", f->o.smooth == 3 ? 0 : f->o.k5);
+    f->k_sparse = nn_scalar(f->g, "k_sparse", f->o.k4);
+    f->k_noise = nn_scalar(f->g, "k_noise", 0);
     f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
     f->frozen = nn_scalar(f->g, "gates frozen", 0);
 }
@@ -289,8 +292,22 @@ static void set_weights(fnvae *f, int r)
     nn_scalar_set(f->k_smooth, r, k[3]);
 }
 
+/* Edges are dear at first: those that networks merely grew up with close, and do not come back when
+ * the price falls; those that explain more than the last price do. */
+static double price_now(const fnvae *f)
+{
+    const fnvae_options *o = &f->o;
+    double from = o->masks_from * o->updates, until = o->masks_until * o->updates;
+    double left = until > from ? ((double)f->update - until) / (from - until) : 0;
+    return o->k4 * pow(o->price_first, fmin(fmax(left, 0), 1));
+}
+
 static void upload(fnvae *f)
 {
+    for (int r = 0; r < f->replicas; r++) {
+        nn_scalar_set(f->k_sparse, r, price_now(f));
+        nn_scalar_set(f->k_noise, r, f->update >= fnvae_share(f, f->o.masks_from));
+    }
     for (int k = 0; k < FNVAE_INPUT_COUNT; k++) nn_write_all(f->in[k], f->host[k]);
     for (int r = 0; r < f->replicas; r++) set_weights(f, r);
 }

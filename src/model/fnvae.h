@@ -124,6 +124,7 @@ typedef struct fnvae {
     nn_var noise_s, noise_r;                        /* (1, 1, d or 1): log_std of the decoders */
     nn_var rec, rec_r;                              /* what alpha1 and beta1 say */
     nn_var k_rec, k_pred, k_stay, k_move, k_smooth; /* on the edges out of phi */
+    nn_var k_sparse, k_noise;
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
     nn_plan *learn, *learn_fixed, *posterior; /* all groups; without masks; forward only */

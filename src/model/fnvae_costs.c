@@ -29,7 +29,7 @@ static nn_var record_noise(fnvae *f, nn_group *group, nn_var target, nn_var gues
 {
     int n = nn_shape_of(target).D;
     nn_var noise = nn_param(group, "log_sd", 1, 1, n, NN_INIT_CONSTANT, log(f->o.sd));
-    *log_std = nn_clip(noise, log(f->o.sd_least), 0);
+    *log_std = nn_clip(nn_grad_scale(noise, f->k_noise), log(f->o.sd_least), 0);
     return nn_gauss_nll(target, nn_detach(guess), for_rows(*log_std, guess), weight);
 }
 

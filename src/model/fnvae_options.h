@@ -13,7 +13,7 @@
     X(INT, window, 200, 2, 100000, "steps of a window over the lifetime: order + 2 segments")      \
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
-    X(INT, evidence, 10, 0, 100000, "rows of a segment to see before it is reconstructed")         \
+    X(INT, evidence, 25, 0, 100000, "rows of a segment to see before it is reconstructed")         \
     X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows at most as far away")   \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \
     X(INT, lstm, 64, 1, 4096, "units of their LSTM")                                               \
@@ -31,16 +31,18 @@
     X(REAL, k4, 0.1, 0, 1e6, "weight of the sparsity")                                             \
     X(REAL, k5, 0.02, 0, 1e6, "weight of the smoothness")                                          \
     X(FLAG, auto_weights, false, "learn k1, k2, k3 and k5 instead (Liebel & Koerner)")             \
-    X(REAL, w_ss, 1, 0, 1e6, "price of an edge of C_ss, times k4")                                 \
-    X(REAL, w_as, 1, 0, 1e6, "price of an edge of C_as, times k4")                                 \
-    X(REAL, w_ts, 1, 0, 1e6, "price of an edge of C_ts, times k4")                                 \
-    X(REAL, w_sr, 1, 0, 1e6, "price of an edge of c_sr, times k4")                                 \
-    X(REAL, w_ar, 1, 0, 1e6, "price of an edge of c_ar, times k4")                                 \
+    X(REAL, w_ss, 0.3, 0, 1e6, "price of an edge of C_ss, times k4")                               \
+    X(REAL, w_as, 0.3, 0, 1e6, "price of an edge of C_as, times k4")                               \
+    X(REAL, w_ts, 0.3, 0, 1e6, "price of an edge of C_ts, times k4")                               \
+    X(REAL, w_sr, 0.3, 0, 1e6, "price of an edge of c_sr, times k4")                               \
+    X(REAL, w_ar, 0.3, 0, 1e6, "price of an edge of c_ar, times k4")                               \
+    X(REAL, price_first, 10, 1e-3, 1e3,                                                            \
+      "how many times dearer edges are when masks begin to learn")                                 \
     X(REAL, w_tt, 0.1, 0, 1e6, "price of an edge of C_tt_s and C_tt_r")                            \
     X(REAL, diagonal, 0.1, 0, 1, "how much of w_ss the diagonal of C_ss pays")                     \
     X(REAL, lr, 3e-3, 1e-8, 1, "learning rate at the first update")                                \
     X(REAL, lr_end, 1e-4, 1e-8, 1, "learning rate at the last update and ever after")              \
-    X(REAL, lr_masks, 1e-2, 1e-8, 10, "learning rate of the masks, constant")                      \
+    X(REAL, lr_masks, 3e-2, 1e-8, 10, "learning rate of the masks, constant")                      \
     X(REAL, clip, 1, 0, 1e6, "largest norm of each group's gradient; 0 = any")                     \
     X(CHOICE, gate, 1, "hard_concrete|gumbel|erf", "how masks are learned")                        \
     X(REAL, gate_start, 4, -10, 10, "logit with which every gate starts")                          \
