@@ -339,7 +339,8 @@ static void a_small_world_is_understood(void **state)
     rig t;
     const uint64_t seed = 0;
     fnvae_options o = small_options();
-    o.updates = 1500;
+    o.updates = 1500; /* few and small ones: edges that are not needed must go more quickly */
+    o.w_ss = o.w_as = o.w_ts = o.w_sr = o.w_ar = 1;
     o.encoder = o.lstm = 32;
     rig_new(&t, &o, TOY, 2, 1, &seed, 1);
     lifetime *l = toy_life(1, LIFE), *fresh = toy_life(2, LIFE);

@@ -306,7 +306,7 @@ static void upload(fnvae *f)
 {
     for (int r = 0; r < f->replicas; r++) {
         nn_scalar_set(f->k_sparse, r, price_now(f));
-        nn_scalar_set(f->k_noise, r, f->update >= fnvae_share(f, f->o.masks_from));
+        nn_scalar_set(f->k_noise, r, f->update >= fnvae_share(f, f->o.sd_from));
     }
     for (int k = 0; k < FNVAE_INPUT_COUNT; k++) nn_write_all(f->in[k], f->host[k]);
     for (int r = 0; r < f->replicas; r++) set_weights(f, r);

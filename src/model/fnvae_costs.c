@@ -34,10 +34,8 @@ static nn_var record_noise(fnvae *f, nn_group *group, nn_var target, nn_var gues
 }
 
 /* The squared error in units of the decoders' standard deviation: never negative. */
-static nn_var gauss_cost(const fnvae *f, nn_var target, nn_var mean, nn_var log_std, nn_var weight)
+static nn_var gauss_cost(nn_var target, nn_var mean, nn_var log_std, nn_var weight)
 {
-    if (!f->o.learn_sd)
-        return nn_affine(nn_gauss_nll(target, mean, NN_NONE, weight), 1 / (f->o.sd * f->o.sd), 0);
     nn_var scale = nn_activate(nn_affine(nn_detach(log_std), -1, 0), NN_EXP);
     return nn_gauss_nll(nn_mul(target, scale), nn_mul(mean, scale), NN_NONE, weight);
 }
@@ -70,10 +68,10 @@ void fnvae_record_decoders(fnvae *f)
                    : record_noise(f, f->group[FNVAE_BETA], in[FNVAE_IN_dec_r], f->rec_r, w_rec,
                                   &f->noise_r);
     f->cost[FNVAE_noise] = nn_add(noise[0], noise[1]);
-    f->cost[FNVAE_rec_dyn] = gauss_cost(f, in[FNVAE_IN_dec_ds], f->rec, f->noise_s, w_rec);
-    f->cost[FNVAE_rec_rw] = gauss_cost(f, in[FNVAE_IN_dec_r], f->rec_r, f->noise_r, w_rec);
-    f->cost[FNVAE_pred_dyn] = gauss_cost(f, ds, pred, f->noise_s, w_pred);
-    f->cost[FNVAE_pred_rw] = gauss_cost(f, r, pred_r, f->noise_r, w_pred);
+    f->cost[FNVAE_rec_dyn] = gauss_cost(in[FNVAE_IN_dec_ds], f->rec, f->noise_s, w_rec);
+    f->cost[FNVAE_rec_rw] = gauss_cost(in[FNVAE_IN_dec_r], f->rec_r, f->noise_r, w_rec);
+    f->cost[FNVAE_pred_dyn] = gauss_cost(ds, pred, f->noise_s, w_pred);
+    f->cost[FNVAE_pred_rw] = gauss_cost(r, pred_r, f->noise_r, w_pred);
 }
 
 /* ---- the movement of theta ------------------------------------------------------------------- */

@@ -21,7 +21,8 @@
     X(INT, bank, 32, 1, 4096, "width of each masked transition decoder")                           \
     X(INT, dense, 64, 1, 4096, "width of the other decoders")                                      \
     X(REAL, sd, 0.1, 1e-3, 1e3, "standard deviation of the decoders at first, normalised")         \
-    X(FLAG, learn_sd, true, "then it follows the error of the one-step prediction")                \
+    X(REAL, sd_from, 0.1, 0, 1,                                                                    \
+      "share of the updates after which it follows the prediction's error")                        \
     X(REAL, sd_least, 0.03, 1e-4, 1e3, "but never falls below this")                               \
     X(REAL, k1, 0.8, 0, 1e6, "weight of the reconstruction")                                       \
     X(REAL, k2, 0.8, 0, 1e6, "weight of the one-step prediction")                                  \
@@ -36,7 +37,7 @@
     X(REAL, w_ts, 0.3, 0, 1e6, "price of an edge of C_ts, times k4")                               \
     X(REAL, w_sr, 0.3, 0, 1e6, "price of an edge of c_sr, times k4")                               \
     X(REAL, w_ar, 0.3, 0, 1e6, "price of an edge of c_ar, times k4")                               \
-    X(REAL, price_first, 10, 1e-3, 1e3,                                                            \
+    X(REAL, price_first, 4, 1e-3, 1e3,                                                             \
       "how many times dearer edges are when masks begin to learn")                                 \
     X(REAL, w_tt, 0.1, 0, 1e6, "price of an edge of C_tt_s and C_tt_r")                            \
     X(REAL, diagonal, 0.1, 0, 1, "how much of w_ss the diagonal of C_ss pays")                     \

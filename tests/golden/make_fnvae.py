@@ -17,7 +17,7 @@ from make_golden import bank, hold, kl, lstm, nll, normals, row_mean, shift, uni
 
 torch.set_default_dtype(torch.float64)
 Z = dict(d=3, m=2, p=2, q=1)
-O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, sd_least=0.45, price_first=1, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
+O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, sd_least=0.45, sd_from=0, price_first=1, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
          k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
 NODES = dict(
     C_s="gate#32", c_r="gate#42", C_tt_s="gate#52", C_tt_r="gate#62", theta_s="gauss_sample#112", theta_r="gauss_sample#113")
