@@ -89,6 +89,7 @@ void run_row_step(const nn_call *c, int op, bool backward);
 /* The others, by operator; NULL for those that are only ever row steps. */
 nn_body_fn linear_forward, linear_backward, fold_mask_forward, fold_mask_backward;
 nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
+nn_body_fn hold_forward, hold_backward;
 nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
 nn_body_fn add_backward, mul_backward;
 nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_forward;
