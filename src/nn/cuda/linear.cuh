@@ -16,6 +16,16 @@ static inline bool linear_is_big(const nn_call *c)
     return nn_rows(c->out.shape) >= BIG_ROWS;
 }
 
+/* Joined inputs as one matrix, its rows padded to 16 bytes: in the call's scratch memory. */
+NN_FN int joined_width(const nn_call *c)
+{
+    return (c->in[LINEAR_INPUTS(c)].shape.B + 3) / 4 * 4;
+}
+void join_inputs(const nn_call *c);
+
+/* Slopes are multiplied into the gradient, in place, and the bias's gradient summed. */
+void apply_slopes(const nn_call *c);
+
 void linear_big_forward(const nn_call *c);
 void linear_big_backward(const nn_call *c);
 
