@@ -1,11 +1,12 @@
 /* linear.cu - y = act(x W + b), for a bank of N members and all replicas.
  *
  * Small products (few rows) go through kernels of our own, which apply the activation on writing.
- * Of one network they are too small to fill a GPU, and what counts is the number of kernels: joined
- * inputs are read where they lie, slopes applied on reading, and all of a layer's gradients
- * (weights, bias, every wanted input) are tiles of one kernel. Of many replicas they are not: wide
- * tiles stream their operands, which are joined and multiplied by slopes beforehand, in passes of
- * their own. Large ones (linear_big.cu) go through cuBLAS. */
+ * All of a layer's gradients (weights, bias, every wanted input) are tiles of one kernel. The
+ * slopes that belong to a gradient are multiplied in by the layer that writes it, or else in a pass
+ * of their own. Products of one network are too small to fill a GPU, and what counts is how long
+ * one tile takes; joined inputs are read where they lie. Those of many replicas stream their
+ * operands through wide tiles, and inputs are joined beforehand. Large ones (linear_big.cu) go
+ * through cuBLAS. */
 #include <type_traits>
 
 #include "nn/cuda/linear.cuh"
@@ -16,10 +17,9 @@
 /* Joined inputs, read where they lie; the four run along a row. A bank has but one input. */
 template <bool ALONG> struct joined {
     enum { along = ALONG, aligned = false };
-    typedef float4 raw;
     const nn_call *c;
     int r;
-    __device__ raw quad(int x, int k, int extent, int depth, bool) const
+    __device__ float4 quad(int x, int k, int extent, int depth, bool) const
     {
         int row = ALONG ? x : k, column = ALONG ? k : x, i = 0;
         int inside = row < (ALONG ? extent : depth) ? (ALONG ? depth : extent) - column : 0;
@@ -30,7 +30,6 @@ template <bool ALONG> struct joined {
         }
         return {v[0], v[1], v[2], v[3]};
     }
-    __device__ float4 value(raw v) const { return v; }
 };
 
 /* Calls run(operand) with a member's inputs. */
@@ -48,26 +47,22 @@ __device__ static void with_inputs(const nn_call &c, int r, int member, const F 
         run(matrix<ALONG>(nn_v(&c.in[0], r) + own, c.in[0].shape.D));
 }
 
-/* The gradient of what a member gives, before its activation. */
-template <class TILE, bool ALONG>
-__device__ static auto behind_activation(const nn_call &c, int r, int first)
-{
-    if constexpr (TILE::STREAMED)
-        return matrix<ALONG>(nn_g(&c.out, r) + first, c.out.shape.D);
-    else
-        return sloped<ALONG>(nn_g(&c.out, r) + first, nn_v(&c.out, r) + first, c.out.shape.D,
-                             LINEAR_ACT(&c));
-}
-
-/* Streamed tiles start from the bias; others add it on writing. */
-template <class TILE> struct finished {
+struct finished {
     float *y;
     const float *bias;
     int width, act;
-    __device__ float start(int column) const { return bias ? bias[column] : 0; }
+    __device__ float2 before(int, int column, int inside) const
+    {
+        return bias ? load_pair(bias + column, false, inside) : float2{0, 0};
+    }
+    __device__ void put(int row, int column, float2 sum, float2 b, int inside) const
+    {
+        float2 v = {act_value(act, sum.x + b.x), act_value(act, sum.y + b.y)};
+        store_pair(y + (size_t)row * (size_t)width + (size_t)column, v, is_even(y, width), inside);
+    }
     __device__ void operator()(int row, int column, float sum) const
     {
-        if (!TILE::STREAMED) sum += start(column);
+        if (bias) sum += bias[column];
         y[(size_t)row * (size_t)width + (size_t)column] = act_value(act, sum);
     }
 };
@@ -84,7 +79,7 @@ __global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     int first = member * outputs;
     matrix<false> b(nn_v(W, r) + (size_t)first * (size_t)inputs, outputs);
     const float *bias = LINEAR_BIAS(&c) ? nn_v(&c.in[LINEAR_INPUTS(&c) + 1], r) + first : NULL;
-    finished<TILE> out = {nn_v(&c.out, r) + first, bias, c.out.shape.D, LINEAR_ACT(&c)};
+    finished out = {nn_v(&c.out, r) + first, bias, c.out.shape.D, LINEAR_ACT(&c)};
     __shared__ typename TILE::memory mem;
     with_inputs<TILE, true>(c, r, member, [&](const auto &a) {
         TILE::run(mem, row, column, rows, outputs, 0, inputs, a, b, out);
@@ -154,8 +149,8 @@ __device__ static void weights(typename TILE::memory &mem, const nn_call &c, con
 {
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)];
     int first = member * j.n, rows = (int)nn_rows(c.out.shape);
-    auto b = behind_activation<TILE, false>(c, r, first);
-    into out = {nn_g(W, r) + (size_t)first * (size_t)j.m, j.n, W->add};
+    matrix<false> b(nn_g(&c.out, r) + first, c.out.shape.D);
+    into out = {nn_g(W, r) + (size_t)first * (size_t)j.m, j.n, W->add, NULL, NN_LINEAR};
     with_inputs<TILE, false>(c, r, member, [&](const auto &a) {
         TILE::run(mem, row, column, j.m, j.n, 0, rows, a, b, out);
     });
@@ -169,9 +164,10 @@ __device__ static void input(typename TILE::memory &mem, const nn_call &c, const
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)], *x = &c.in[j.k];
     int outputs = W->shape.D;
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
-    auto a = behind_activation<TILE, true>(c, r, member * outputs);
+    matrix<true> a(nn_g(&c.out, r) + member * outputs, c.out.shape.D);
     matrix<true> b(nn_v(W, r) + at, outputs);
-    into out = {nn_g(x, r) + (size_t)(member * j.n), x->shape.D, x->add};
+    const float *y = LINEAR_BEFORE(&c) == NN_LINEAR ? NULL : nn_v(x, r) + member * j.n;
+    into out = {nn_g(x, r) + member * j.n, x->shape.D, x->add, y, LINEAR_BEFORE(&c)};
     TILE::run(mem, row, column, j.m, j.n, 0, outputs, a, b, out);
 }
 
@@ -191,16 +187,14 @@ template <int THREADS> __device__ static void bias(const nn_call &c, int r, int 
     __shared__ float part[THREADS];
     const nn_tensor *b = &c.in[LINEAR_INPUTS(&c) + 1];
     int lane_of = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, width = c.out.shape.D;
-    size_t rows = nn_rows(c.out.shape), at = (size_t)(column + lane_of);
-    const float *d = nn_g(&c.out, r), *y = nn_v(&c.out, r);
+    int at = column + lane_of, rows = at < width ? (int)nn_rows(c.out.shape) : 0;
+    const float *d = nn_g(&c.out, r) + at;
     float sum = 0;
-    for (size_t i = (size_t)warp; column + lane_of < width && i < rows; i += THREADS / 32) {
-        size_t e = i * (size_t)width + at;
-        sum += LINEAR_ACT(&c) == NN_LINEAR ? d[e] : act_slope(LINEAR_ACT(&c), y[e], d[e]);
-    }
+#pragma unroll 8
+    for (int i = warp; i < rows; i += THREADS / 32) sum += d[(size_t)i * (size_t)width];
     part[threadIdx.x] = sum;
     __syncthreads();
-    if (warp > 0 || column + lane_of >= width) return;
+    if (warp > 0 || at >= width) return;
     sum = 0;
     for (int w = 0; w < THREADS / 32; w++) sum += part[w * 32 + lane_of];
     NN_PUT(b->add, nn_g(b, r)[at], sum);
@@ -220,7 +214,7 @@ __global__ void __launch_bounds__(WIDE::THREADS, WIDE::RESIDENT)
     const job &j = all.list[i];
     int column = item % j.column_tiles, row = item / j.column_tiles % j.row_tiles;
     int which = item / j.column_tiles / j.row_tiles, N = c.in[LINEAR_INPUTS(&c)].shape.T;
-    if (!WIDE::STREAMED && j.kind == job::BIAS)
+    if (j.kind == job::BIAS)
         bias<WIDE::THREADS>(c, which, column * 32);
     else if (!std::is_same<WIDE, NARROW>::value && j.narrow)
         gradient<NARROW>(mem.narrow, c, j, which / N, which % N, row, column);
@@ -228,7 +222,7 @@ __global__ void __launch_bounds__(WIDE::THREADS, WIDE::RESIDENT)
         gradient<WIDE>(mem.wide, c, j, which / N, which % N, row, column);
 }
 
-static jobs list_jobs(const nn_call *c, bool sums)
+static jobs list_jobs(const nn_call *c)
 {
     jobs all = {};
     const nn_tensor *W = &c->in[LINEAR_INPUTS(c)];
@@ -239,7 +233,7 @@ static jobs list_jobs(const nn_call *c, bool sums)
         if (c->in[k].g) all.list[all.count++] = {job::INPUT, k, first, rows, D, false, 0, 0, 0};
         first += D;
     }
-    if (sums && LINEAR_BIAS(c) && c->in[LINEAR_INPUTS(c) + 1].g)
+    if (LINEAR_BIAS(c) && c->in[LINEAR_INPUTS(c) + 1].g)
         all.list[all.count++] = {job::BIAS, 0, 0, 1, c->out.shape.D, false, 0, 0, 0};
     return all;
 }
@@ -269,11 +263,39 @@ void linear_backward(const nn_call *c)
         linear_big_backward(c);
         return;
     }
-    bool streamed = is_streamed(c);
-    jobs all = list_jobs(c, !streamed);
-    if (streamed) apply_slopes(c);
-    if (streamed)
+    jobs all = list_jobs(c);
+    if (!LINEAR_DONE(c)) apply_slopes(c, false);
+    if (is_streamed(c))
         launch_backward<wide_tile, narrow_tile>(c, &all);
     else
         launch_backward<small_tile, small_tile>(c, &all);
+}
+
+/* ---- slopes ---------------------------------------------------------------------------------- */
+
+/* The only backward step that writes a gradient, or NULL. */
+static nn_step *writer_of(nn_program *p, const real *g)
+{
+    nn_step *found = NULL;
+    for (size_t i = 0; i < p->step_count; i++)
+        for (int k = 0; p->steps[i].backward && k < p->steps[i].call.in_count; k++) {
+            if (p->steps[i].call.in[k].g != g) continue;
+            if (found) return NULL;
+            found = &p->steps[i];
+        }
+    return found;
+}
+
+void fuse_slopes(nn_program *p)
+{
+    for (size_t i = 0; i < p->step_count; i++) {
+        nn_call *c = &p->steps[i].call;
+        if (p->steps[i].op != NN_OP_linear || !p->steps[i].backward || linear_is_big(c)) continue;
+        nn_step *w = LINEAR_ACT(c) == NN_LINEAR ? NULL : writer_of(p, c->out.g);
+        if (!w || w->op != NN_OP_linear || linear_is_big(&w->call)) continue;
+        if (LINEAR_INPUTS(&w->call) > 1 || w->call.in[0].g != c->out.g || w->call.in[0].add)
+            continue;
+        LINEAR_BEFORE(&w->call) = LINEAR_ACT(c);
+        LINEAR_DONE(c) = 1;
+    }
 }

@@ -252,10 +252,10 @@ static void input_gradient(const nn_call *c, const nn_tensor *x, int first)
     run_bank(gpu_of(c), p, &s);
 }
 
-void apply_slopes(const nn_call *c)
+void apply_slopes(const nn_call *c, bool sums)
 {
     const nn_tensor *b = LINEAR_BIAS(c) ? &c->in[LINEAR_INPUTS(c) + 1] : NULL;
-    slope_sums f = {c->out, b ? *b : c->out, LINEAR_ACT(c), b && b->g};
+    slope_sums f = {c->out, b ? *b : c->out, LINEAR_ACT(c), sums && b && b->g};
     if (f.wanted || f.act != NN_LINEAR)
         run_sum_columns(gpu_of(c), f, (int)nn_rows(c->out.shape), c->out.shape.D, c->replicas,
                         c->out.shape.D % 4 == 0 && c->out.stride % 4 == 0);
@@ -263,7 +263,7 @@ void apply_slopes(const nn_call *c)
 
 void linear_big_backward(const nn_call *c)
 {
-    apply_slopes(c);
+    apply_slopes(c, true);
     if (is_head(c)) {
         heads_backward(c);
         return;

@@ -66,17 +66,15 @@ __global__ static void first_h(const __grid_constant__ nn_call c)
 /* Column j of a tile is gate j / UNITS of unit j % UNITS. */
 struct gate_weights {
     enum { along = false };
-    typedef float4 raw;
     const float *W;
     int H, unit;
     bool aligned;
-    __device__ raw quad(int column, int k, int extent, int depth, bool) const
+    __device__ float4 quad(int column, int k, int extent, int depth, bool) const
     {
         int u = unit + column % UNITS;
         const float *at = W + ((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u;
         return load_quad(at, aligned, column < extent && k < depth ? H - u : 0);
     }
-    __device__ float4 value(raw v) const { return v; }
 };
 
 /* Puts the sums where the cells find them. */

@@ -29,11 +29,11 @@ __device__ inline void split(float x, unsigned *high, unsigned *low)
 /* sum += a b, 16 × 8 × 8 by a warp. Thread 4g + t holds rows g, g + 8 of a and column g of b, at
  * k = t, t + 4; columns 2t, 2t + 1 of the sum. As k may be in any order, t and t + 4 stand for
  * 2t and 2t + 1 everywhere: then they lie side by side. */
-__device__ inline void multiply(float *sum, const unsigned *a, const unsigned *b)
+__device__ inline void multiply(float2 *sum, const unsigned *a, const unsigned *b)
 {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "+f"(sum[0].x), "+f"(sum[0].y), "+f"(sum[1].x), "+f"(sum[1].y)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
@@ -109,11 +109,8 @@ template <int LENGTH, int DEPTH> struct slice {
  * one group, operands are copied in the background, STAGES slices at a time. */
 template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int STAGES> struct tile {
     enum { HEIGHT = TALL, WIDTH = WIDE, TEAM = 32 * DOWN * ACROSS, THREADS = TEAM * GROUPS };
-    enum { ROWS = TALL / DOWN / 16, COLUMNS = WIDE / ACROSS / 8 }; /* products of a warp */
-    enum {
-        RESIDENT = 65536 / (THREADS * 128),
-        STREAMED = STAGES > 1
-    }; /* by the registers needed */
+    enum { ROWS = TALL / DOWN / 16, COLUMNS = WIDE / ACROSS / 8 };      /* products of a warp */
+    enum { STREAMED = STAGES > 1, RESIDENT = 65536 / (THREADS * 128) }; /* by registers */
     typedef slice<TALL, DEPTH> left;
     typedef slice<WIDE, DEPTH> right;
 
@@ -129,14 +126,14 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
     /* A warp's part of the tile. The tensor cores cut off what a sum has no room for instead of
      * rounding it: so each slice's sum is begun at 0, and added to the rest by ordinary means. */
     template <bool PRECISE> struct sums {
-        float at[ROWS][COLUMNS][4];
+        float2 at[ROWS][COLUMNS][2]; /* rows g, g + 8 of 16 × 8 */
 
         template <bool A_ALONG, bool B_ALONG>
         __device__ void add(const float *a, const float *b, int row0, int column0, int lane_of)
         {
             typename left::template reader<A_ALONG> from_a(a, row0, lane_of);
             typename right::template reader<B_ALONG> from_b(b, column0, lane_of);
-            float part[ROWS][COLUMNS][4] = {};
+            float2 part[ROWS][COLUMNS][2] = {};
 #pragma unroll
             for (int k = 0; k < DEPTH; k += 8) {
                 unsigned ah[ROWS][4], al[ROWS][4], bh[COLUMNS][2], bl[COLUMNS][2];
@@ -156,10 +153,13 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
                 if (PRECISE) multiply_all(part, ah, bl);
                 multiply_all(part, ah, bh);
             }
-            each(0, 0, 0, [&](int, int, float &x, int i, int j, int e) { x += part[i][j][e]; });
+            each([&](int i, int j, int h) {
+                at[i][j][h].x += part[i][j][h].x;
+                at[i][j][h].y += part[i][j][h].y;
+            });
         }
 
-        __device__ static void multiply_all(float (*sum)[COLUMNS][4], const unsigned (*a)[4],
+        __device__ static void multiply_all(float2 (*sum)[COLUMNS][2], const unsigned (*a)[4],
                                             const unsigned (*b)[2])
         {
 #pragma unroll
@@ -168,17 +168,30 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
                 for (int j = 0; j < COLUMNS; j++) multiply(sum[i][j], a[i], b[j]);
         }
 
-        /* f(row, column, number, …) for all of this thread's */
-        template <class F> __device__ void each(int row0, int column0, int lane_of, const F &f)
+        template <class F> __device__ static void each(const F &f)
         {
 #pragma unroll
             for (int i = 0; i < ROWS; i++)
 #pragma unroll
                 for (int j = 0; j < COLUMNS; j++)
 #pragma unroll
-                    for (int e = 0; e < 4; e++)
-                        f(row0 + 16 * i + 8 * (e / 2) + lane_of / 4,
-                          column0 + 8 * j + lane_of % 4 * 2 + e % 2, at[i][j][e], i, j, e);
+                    for (int h = 0; h < 2; h++) f(i, j, h);
+        }
+
+        /* What `out` needs to know is read for all numbers before the first is written. */
+        template <class Out>
+        __device__ void write(int row0, int column0, int m, int n, int lane_of, const Out &out)
+        {
+            float2 before[ROWS][COLUMNS][2];
+            int row = row0 + lane_of / 4, column = column0 + lane_of % 4 * 2;
+            each([&](int i, int j, int h) {
+                int x = row + 16 * i + 8 * h, y = column + 8 * j;
+                before[i][j][h] = out.before(x, y, x < m ? n - y : 0);
+            });
+            each([&](int i, int j, int h) {
+                int x = row + 16 * i + 8 * h, y = column + 8 * j;
+                out.put(x, y, at[i][j][h], before[i][j][h], x < m ? n - y : 0);
+            });
         }
     };
 
@@ -235,8 +248,8 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
      */
 
     template <class SLICE, int QUADS, class F>
-    __device__ static void load(typename F::raw *to, const F &f, int x0, int extent, int k0,
-                                int depth, int me)
+    __device__ static void load(float4 *to, const F &f, int x0, int extent, int k0, int depth,
+                                int me)
     {
         bool whole = f.aligned && x0 + SLICE::EXTENT <= extent && k0 + DEPTH <= depth;
         int x, k;
@@ -247,14 +260,14 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
         }
     }
 
-    template <class SLICE, int QUADS, class F>
-    __device__ static void store(float *to, const typename F::raw *from, const F &f, int me)
+    template <class SLICE, int QUADS, bool ALONG>
+    __device__ static void store(float *to, const float4 *from, int me)
     {
         int x, k;
 #pragma unroll
         for (int i = 0; i < QUADS; i++) {
-            int at = SLICE::template place<F::along>(me + i * TEAM, &x, &k);
-            *(float4 *)&to[at] = f.value(from[i]);
+            int at = SLICE::template place<ALONG>(me + i * TEAM, &x, &k);
+            *(float4 *)&to[at] = from[i];
         }
     }
 
@@ -265,14 +278,13 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
         static_assert(STREAMED || TEAM == 32, "a group is a warp");
         enum { QUADS_A = left::QUADS / 32, QUADS_B = right::QUADS / 32 };
         int group = (int)threadIdx.x / 32, me = (int)threadIdx.x % 32, k0 = from + group * DEPTH;
-        typename A::raw next_a[QUADS_A];
-        typename B::raw next_b[QUADS_B];
+        float4 next_a[QUADS_A], next_b[QUADS_B];
         load<left, QUADS_A>(next_a, a, row0, m, k0, depth, me);
         load<right, QUADS_B>(next_b, b, column0, n, k0, depth, me);
 #pragma unroll 1
         while (k0 < depth) {
-            store<left, QUADS_A>(s.a[group][0], next_a, a, me);
-            store<right, QUADS_B>(s.b[group][0], next_b, b, me);
+            store<left, QUADS_A, A::along>(s.a[group][0], next_a, me);
+            store<right, QUADS_B, B::along>(s.b[group][0], next_b, me);
             __syncwarp();
             k0 += GROUPS * DEPTH;
             if (k0 < depth) {
@@ -291,8 +303,10 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
     {
         float(*mine)[WIDE + 8] = mem.sum[threadIdx.x / 32];
         __syncthreads();
-        total->each(0, 0, (int)threadIdx.x % 32,
-                    [&](int i, int j, float x, int, int, int) { mine[i][j] = x; });
+        int g = (int)threadIdx.x % 32 / 4, t = (int)threadIdx.x % 4 * 2;
+        total->each([&](int i, int j, int h) {
+            *(float2 *)&mine[16 * i + 8 * h + g][8 * j + t] = total->at[i][j][h];
+        });
         __syncthreads();
 #pragma unroll 1
         for (int e = (int)threadIdx.x; e < TALL * WIDE; e += THREADS) {
@@ -303,7 +317,8 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
         }
     }
 
-    /* Rows from row0 and columns from column0 of an m × n product; k runs over [from, depth). */
+    /* Rows from row0 and columns from column0 of an m × n product; k runs over [from, depth).
+     * Groups hand their sums to out(row, column, sum), one group by twos to out.put: see `into`. */
     template <bool PRECISE = true, class A, class B, class Out>
     __device__ static void run(memory &mem, int row0, int column0, int m, int n, int from,
                                int depth, const A &a, const B &b, const Out &out)
@@ -312,14 +327,8 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
         if constexpr (STREAMED) {
             int warp = (int)threadIdx.x / 32;
             int down = warp / ACROSS * (TALL / DOWN), across = warp % ACROSS * (WIDE / ACROSS);
-            total.each(
-                0, column0 + across, (int)threadIdx.x % 32,
-                [&](int, int j, float &sum, int, int, int) { sum = j < n ? out.start(j) : 0; });
             stream(&total, mem.s, row0, column0, down, across, m, n, from, depth, a, b);
-            total.each(row0 + down, column0 + across, (int)threadIdx.x % 32,
-                       [&](int i, int j, float sum, int, int, int) {
-                           if (i < m && j < n) out(i, j, sum);
-                       });
+            total.write(row0 + down, column0 + across, m, n, (int)threadIdx.x % 32, out);
         } else {
             gather(&total, mem.s, row0, column0, m, n, from, depth, a, b);
             add_up(&total, mem, row0, column0, m, n, out);
@@ -350,11 +359,32 @@ __device__ inline bool is_aligned(const float *at, int step)
     return ((uintptr_t)at & 15) == 0 && step % 4 == 0;
 }
 
+/* Two numbers, likewise. */
+__device__ inline bool is_even(const float *at, int step)
+{
+    return ((uintptr_t)at & 7) == 0 && step % 2 == 0;
+}
+
+__device__ inline float2 load_pair(const float *p, bool even, int inside)
+{
+    if (even && inside >= 2) return *(const float2 *)p;
+    return {inside > 0 ? p[0] : 0, inside > 1 ? p[1] : 0};
+}
+
+__device__ inline void store_pair(float *p, float2 v, bool even, int inside)
+{
+    if (even && inside >= 2) {
+        *(float2 *)p = v;
+        return;
+    }
+    if (inside > 0) p[0] = v.x;
+    if (inside > 1) p[1] = v.y;
+}
+
 /* A matrix of which element (x, k) lies at x·step + k, or at k·step + x. In a slice that is `whole`
  * nothing is outside. */
 template <bool ALONG> struct matrix {
     enum { along = ALONG };
-    typedef float4 raw;
     const float *at;
     int step;
     bool aligned;
@@ -372,12 +402,11 @@ template <bool ALONG> struct matrix {
         if (x >= extent || k >= depth) return 0;
         return ALONG ? depth - k : extent - x;
     }
-    __device__ raw quad(int x, int k, int extent, int depth, bool whole) const
+    __device__ float4 quad(int x, int k, int extent, int depth, bool whole) const
     {
         if (whole) return *(const float4 *)place(x, k);
         return load_quad(place(x, k), aligned, inside(x, k, extent, depth));
     }
-    __device__ float4 value(raw v) const { return v; }
     __device__ void copy(float *to, int x, int k, int extent, int depth) const
     {
         int there = inside(x, k, extent, depth);
@@ -388,42 +417,11 @@ template <bool ALONG> struct matrix {
     }
 };
 
-/* The same for a gradient behind an activation: d · act'. */
-template <bool ALONG> struct sloped {
-    enum { along = ALONG };
-    struct raw {
-        float4 d, y;
-    };
-    matrix<ALONG> d, y;
-    int act;
-    bool aligned;
-    __device__ sloped(const float *gradient, const float *value, int apart, int activation)
-        : d(gradient, apart), y(value, apart), act(activation), aligned(d.aligned && y.aligned)
-    {
-    }
-    __device__ raw quad(int x, int k, int extent, int depth, bool whole) const
-    {
-        raw v = {d.quad(x, k, extent, depth, whole), {}};
-        if (act != NN_LINEAR) v.y = y.quad(x, k, extent, depth, whole);
-        return v;
-    }
-    __device__ float4 value(const raw &v) const
-    {
-        float4 g = v.d, y = v.y;
-        if (act == NN_LINEAR) return g;
-        if (act == NN_RELU)
-            return {y.x > 0 ? g.x : 0, y.y > 0 ? g.y : 0, y.z > 0 ? g.z : 0, y.w > 0 ? g.w : 0};
-        return {act_slope(act, y.x, g.x), act_slope(act, y.y, g.y), act_slope(act, y.z, g.z),
-                act_slope(act, y.w, g.w)};
-    }
-};
-
 /* An operand that is computed number by number: f(x, k). */
 template <class F> struct one_by_one {
     enum { along = F::along, aligned = true };
-    typedef float4 raw;
     F f;
-    __device__ raw quad(int x, int k, int extent, int depth, bool whole) const
+    __device__ float4 quad(int x, int k, int extent, int depth, bool whole) const
     {
         enum { dx = F::along ? 0 : 1, dk = F::along ? 1 : 0 };
         float v[4];
@@ -433,19 +431,39 @@ template <class F> struct one_by_one {
         }
         return {v[0], v[1], v[2], v[3]};
     }
-    __device__ float4 value(raw v) const { return v; }
 };
 
-/* Where a product goes: C += or C =. */
+/* Where a product goes: C += or C =, or times the slopes of the layer that gave y. What is there
+ * before is read (two numbers, of which the first `inside` are there), then all is written. */
 struct into {
     float *C;
     int ldc;
     bool add;
-    __device__ float start(int) const { return 0; }
+    const float *y;
+    int act;
+    __device__ size_t place(int row, int column) const
+    {
+        return (size_t)row * (size_t)ldc + (size_t)column;
+    }
+    __device__ float2 before(int row, int column, int inside) const
+    {
+        const float *from = y ? y : C;
+        return y || add ? load_pair(from + place(row, column), is_even(from, ldc), inside)
+                        : float2{0, 0};
+    }
+    __device__ float result(float sum, float there) const
+    {
+        return y ? act_slope(act, there, sum) : add ? there + sum : sum;
+    }
+    __device__ void put(int row, int column, float2 sum, float2 there, int inside) const
+    {
+        store_pair(C + place(row, column), {result(sum.x, there.x), result(sum.y, there.y)},
+                   is_even(C, ldc), inside);
+    }
     __device__ void operator()(int row, int column, float sum) const
     {
-        float *c = C + (size_t)row * (size_t)ldc + (size_t)column;
-        NN_PUT(add, *c, sum);
+        size_t i = place(row, column);
+        C[i] = result(sum, y ? y[i] : add ? C[i] : 0);
     }
 };
 
