@@ -6,7 +6,7 @@
  * backward passes the other way round: three readers serve all six products. */
 #include "nn/conv.h"
 #include "nn/cuda/columns.cuh"
-#include "nn/cuda/tile.cuh"
+#include "nn/cuda/operand.cuh"
 
 enum { THREADS = 256, MOST_SPLITS = 64 };
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "nn/cuda/linear.cuh"
-#include "nn/cuda/tile.cuh"
+#include "nn/cuda/operand.cuh"
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
@@ -86,20 +86,23 @@ __global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     });
 }
 
-/* Whether wide tiles of a rows × columns product would keep the GPU busy. */
-static bool is_wide(const nn_call *c, int columns)
+enum { BUSY = 4 }; /* wide tiles per processor, from which on each need not be quick */
+
+/* Wide tiles per processor, of a product that has as many rows as the output. */
+static int fill(const nn_call *c, int columns)
 {
-    return (size_t)blocks_of(nn_rows(c->out.shape), wide_tile::HEIGHT) *
-               blocks_of((size_t)columns, wide_tile::WIDTH) *
-               (size_t)(c->in[LINEAR_INPUTS(c)].shape.T * c->replicas) >=
-           (size_t)gpu_of(c)->processors;
+    size_t tiles = (size_t)blocks_of(nn_rows(c->out.shape), wide_tile::HEIGHT) *
+                   blocks_of((size_t)columns, wide_tile::WIDTH);
+    return (int)(tiles * (size_t)(c->in[LINEAR_INPUTS(c)].shape.T * c->replicas) /
+                 (size_t)gpu_of(c)->processors);
 }
 
-/* Whether the gradients are streamed; if so, inputs are joined on the way forward. */
-static bool is_streamed(const nn_call *c)
+/* The same for the gradients, of which the largest counts. With none of them the tiles are small,
+ * else they are streamed, and inputs are joined on the way forward. */
+static int fill_backward(const nn_call *c)
 {
     nn_shape W = c->in[LINEAR_INPUTS(c)].shape;
-    return is_wide(c, W.B) || is_wide(c, W.D);
+    return fill(c, W.B > W.D ? W.B : W.D);
 }
 
 template <class TILE> static void launch_forward(const nn_call *c)
@@ -112,18 +115,19 @@ template <class TILE> static void launch_forward(const nn_call *c)
 
 void linear_forward(const nn_call *c)
 {
-    int outputs = c->in[LINEAR_INPUTS(c)].shape.D;
+    int outputs = c->in[LINEAR_INPUTS(c)].shape.D, full = fill(c, outputs);
+    bool narrow = outputs <= narrow_tile::WIDTH;
     if (linear_is_big(c)) {
         linear_big_forward(c);
         return;
     }
-    if (LINEAR_INPUTS(c) > 1 && is_streamed(c)) join_inputs(c);
-    if (!is_wide(c, outputs))
+    if (LINEAR_INPUTS(c) > 1 && fill_backward(c) > 0) join_inputs(c);
+    if (full == 0)
         launch_forward<small_tile>(c);
-    else if (outputs > narrow_tile::WIDTH)
-        launch_forward<wide_tile>(c);
+    else if (full < BUSY)
+        narrow ? launch_forward<brisk_narrow_tile>(c) : launch_forward<brisk_wide_tile>(c);
     else
-        launch_forward<narrow_tile>(c);
+        narrow ? launch_forward<narrow_tile>(c) : launch_forward<wide_tile>(c);
 }
 
 /* ---- backward: all gradients of a layer are tiles of one kernel ------------------------------ */
@@ -265,10 +269,12 @@ void linear_backward(const nn_call *c)
     }
     jobs all = list_jobs(c);
     if (!LINEAR_DONE(c)) apply_slopes(c, false);
-    if (is_streamed(c))
-        launch_backward<wide_tile, narrow_tile>(c, &all);
-    else
+    if (fill_backward(c) == 0)
         launch_backward<small_tile, small_tile>(c, &all);
+    else if (fill_backward(c) < BUSY)
+        launch_backward<brisk_wide_tile, brisk_narrow_tile>(c, &all);
+    else
+        launch_backward<wide_tile, narrow_tile>(c, &all);
 }
 
 /* ---- slopes ---------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
  *     i, f, g, o = gates_t + h_{t-1} W;   c_t = σ(f) c_{t-1} + σ(i) tanh(g);   h_t = σ(o) tanh(c_t)
  */
 #include "nn/cuda/big.cuh"
-#include "nn/cuda/tile.cuh"
+#include "nn/cuda/operand.cuh"
 
 /* attributes: 1 operand of the state, 2 of reset; -1 = none */
 #define STATE(c) ((c)->attr.i[1])

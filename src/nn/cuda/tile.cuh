@@ -2,16 +2,16 @@
  *
  * Products run on the tensor cores, which multiply numbers of 11 significant bits and add in fp32.
  * For fp32 every operand is split into two such numbers, a = high + low, and three products are
- * added: low·high + high·low + high·high; what is left out is below 2^-22 of a product. In the
+ * added: low·high + high·low + high·high; what is left out is some 2^-22 of a product. In the
  * lower precisions the last one alone is taken.
  *
  * The products of a small network are too small to fill a GPU: what counts is how long one block
  * takes. So a block may split the inner dimension among groups of warps, which all work on the same
- * tile and are added up at its end, in order. Operands are functors, which give four numbers at a
- * time and may join tensors or unfold images on the way; a functor says in `along` whether its four
- * run along k. What quad() read is kept as it is until it is needed, when value() may multiply
- * slopes in: so loads stay in flight behind the previous slice's products. out(row, column, sum)
- * may add a bias. */
+ * tile and are added up at its end, in order. With many replicas it is the arithmetic that counts:
+ * one group, whose slices are copied to shared memory in the background.
+ *
+ * Operands are functors (operand.cuh), which give four numbers at a time and may join tensors or
+ * unfold images on the way; a functor says in `along` whether its four run along k. */
 #ifndef NN_CUDA_TILE_CUH
 #define NN_CUDA_TILE_CUH
 
@@ -109,8 +109,9 @@ template <int LENGTH, int DEPTH> struct slice {
  * one group, operands are copied in the background, STAGES slices at a time. */
 template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int STAGES> struct tile {
     enum { HEIGHT = TALL, WIDTH = WIDE, TEAM = 32 * DOWN * ACROSS, THREADS = TEAM * GROUPS };
-    enum { ROWS = TALL / DOWN / 16, COLUMNS = WIDE / ACROSS / 8 };      /* products of a warp */
-    enum { STREAMED = STAGES > 1, RESIDENT = 65536 / (THREADS * 128) }; /* by registers */
+    enum { ROWS = TALL / DOWN / 16, COLUMNS = WIDE / ACROSS / 8 }; /* products of a warp */
+    enum { STREAMED = STAGES > 1, REGISTERS = STREAMED && ROWS * COLUMNS < 8 ? 80 : 128 };
+    enum { RESIDENT = 65536 / (THREADS * REGISTERS) }; /* blocks that shall fit a processor */
     typedef slice<TALL, DEPTH> left;
     typedef slice<WIDE, DEPTH> right;
 
@@ -336,135 +337,12 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
     }
 };
 
-typedef tile<32, 16, 1, 1, 8, 16, 1> small_tile;  /* short: for one network */
-typedef tile<64, 64, 2, 2, 1, 32, 2> wide_tile;   /* busy: for many */
-typedef tile<64, 16, 4, 1, 1, 32, 2> narrow_tile; /* the same, for few columns */
-
-/* ---- operands -------------------------------------------------------------------------------- */
-
-/* Four numbers, of which the first `inside` are there; at once where they are aligned. */
-__device__ inline float4 load_quad(const float *p, bool aligned, int inside)
-{
-    if (aligned && inside >= 4) return *(const float4 *)p;
-    float4 v = {0, 0, 0, 0};
-    if (inside > 0) v.x = p[0];
-    if (inside > 1) v.y = p[1];
-    if (inside > 2) v.z = p[2];
-    if (inside > 3) v.w = p[3];
-    return v;
-}
-
-__device__ inline bool is_aligned(const float *at, int step)
-{
-    return ((uintptr_t)at & 15) == 0 && step % 4 == 0;
-}
-
-/* Two numbers, likewise. */
-__device__ inline bool is_even(const float *at, int step)
-{
-    return ((uintptr_t)at & 7) == 0 && step % 2 == 0;
-}
-
-__device__ inline float2 load_pair(const float *p, bool even, int inside)
-{
-    if (even && inside >= 2) return *(const float2 *)p;
-    return {inside > 0 ? p[0] : 0, inside > 1 ? p[1] : 0};
-}
-
-__device__ inline void store_pair(float *p, float2 v, bool even, int inside)
-{
-    if (even && inside >= 2) {
-        *(float2 *)p = v;
-        return;
-    }
-    if (inside > 0) p[0] = v.x;
-    if (inside > 1) p[1] = v.y;
-}
-
-/* A matrix of which element (x, k) lies at x·step + k, or at k·step + x. In a slice that is `whole`
- * nothing is outside. */
-template <bool ALONG> struct matrix {
-    enum { along = ALONG };
-    const float *at;
-    int step;
-    bool aligned;
-    __device__ matrix(const float *where, int apart)
-        : at(where), step(apart), aligned(is_aligned(where, apart))
-    {
-    }
-    __device__ const float *place(int x, int k) const
-    {
-        return at + (size_t)(ALONG ? x : k) * (size_t)step + (size_t)(ALONG ? k : x);
-    }
-    /* how many of the four from here on are there */
-    __device__ int inside(int x, int k, int extent, int depth) const
-    {
-        if (x >= extent || k >= depth) return 0;
-        return ALONG ? depth - k : extent - x;
-    }
-    __device__ float4 quad(int x, int k, int extent, int depth, bool whole) const
-    {
-        if (whole) return *(const float4 *)place(x, k);
-        return load_quad(place(x, k), aligned, inside(x, k, extent, depth));
-    }
-    __device__ void copy(float *to, int x, int k, int extent, int depth) const
-    {
-        int there = inside(x, k, extent, depth);
-        if (aligned && there >= 4)
-            copy_four(to, place(x, k));
-        else
-            for (int e = 0; e < 4; e++) copy_one(to + e, place(x, k) + e, e < there);
-    }
-};
-
-/* An operand that is computed number by number: f(x, k). */
-template <class F> struct one_by_one {
-    enum { along = F::along, aligned = true };
-    F f;
-    __device__ float4 quad(int x, int k, int extent, int depth, bool whole) const
-    {
-        enum { dx = F::along ? 0 : 1, dk = F::along ? 1 : 0 };
-        float v[4];
-        for (int e = 0; e < 4; e++) {
-            bool there = whole || (x + e * dx < extent && k + e * dk < depth);
-            v[e] = there ? f(x + e * dx, k + e * dk) : 0;
-        }
-        return {v[0], v[1], v[2], v[3]};
-    }
-};
-
-/* Where a product goes: C += or C =, or times the slopes of the layer that gave y. What is there
- * before is read (two numbers, of which the first `inside` are there), then all is written. */
-struct into {
-    float *C;
-    int ldc;
-    bool add;
-    const float *y;
-    int act;
-    __device__ size_t place(int row, int column) const
-    {
-        return (size_t)row * (size_t)ldc + (size_t)column;
-    }
-    __device__ float2 before(int row, int column, int inside) const
-    {
-        const float *from = y ? y : C;
-        return y || add ? load_pair(from + place(row, column), is_even(from, ldc), inside)
-                        : float2{0, 0};
-    }
-    __device__ float result(float sum, float there) const
-    {
-        return y ? act_slope(act, there, sum) : add ? there + sum : sum;
-    }
-    __device__ void put(int row, int column, float2 sum, float2 there, int inside) const
-    {
-        store_pair(C + place(row, column), {result(sum.x, there.x), result(sum.y, there.y)},
-                   is_even(C, ldc), inside);
-    }
-    __device__ void operator()(int row, int column, float sum) const
-    {
-        size_t i = place(row, column);
-        C[i] = result(sum, y ? y[i] : add ? C[i] : 0);
-    }
-};
+typedef tile<32, 16, 1, 1, 8, 16, 1> small_tile; /* short: for one network */
+/* Busy, for many replicas; and with twice the warps, for some: fewer sums per warp are more reads
+ * per product, but a tile takes less time. Narrow ones for few columns. */
+typedef tile<64, 64, 2, 2, 1, 32, 2> wide_tile;
+typedef tile<64, 16, 4, 1, 1, 32, 2> narrow_tile;
+typedef tile<64, 64, 2, 4, 1, 32, 2> brisk_wide_tile;
+typedef tile<64, 16, 4, 2, 1, 32, 2> brisk_narrow_tile;
 
 #endif
