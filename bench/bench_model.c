@@ -1,12 +1,12 @@
 /* bench_model.c - one update of the FN-VAE, by preset, with masks that are learned and with frozen
  * ones; and one step of the belief.
  *
- *     bench_model [--threads N] [--seconds S] [--preset NAME] [--json F]
+ *     bench_model [--threads N] [--seconds S] [--preset NAME] [--json F] [--peer COMMAND]
  *
  * Sizes are Half-Cheetah's (17 states, 6 actions) with 20 + 20 factors. Learned and frozen masks
  * take turns, and the best round of each counts: other programs can only make a round slower. The
- * `paper` preset runs with 32 of its 256 windows: all of them need more memory than a desktop has.
- */
+ * `paper` preset runs with 8 of its 64 windows: all of them need more memory than a desktop has.
+ * The peer prints "preset seconds"; bench/peers/model_torch.py does so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const fnvae_dims DIMS = {.d = 17, .m = 6, .p = 20, .q = 20};
 enum { ROUNDS = 5, WORLDS = 16 };
 
 typedef struct result {
-    double learned, fixed, belief, bytes;
+    double learned, fixed, belief, bytes, peer;
 } result;
 
 static void must(int rc)
@@ -42,7 +42,7 @@ static fnvae_options options_of(const char *preset)
     must(config_add_text(c, preset, ini));
     must(config_take(c, fnvae_option_group(), "fnvae", &o));
     config_free(c);
-    if (o.batch > 32) o.batch = 32;
+    if (o.batch > 8) o.batch = 8;
     return o;
 }
 
@@ -100,7 +100,7 @@ static result measure(nn_backend *cpu, const char *preset, double budget)
     must(fnvae_new(&f, cpu, &o, DIMS, 1, &seed, WORLDS));
     fill(f);
     int64_t learns = fnvae_share(f, o.masks_from), frozen = fnvae_share(f, o.masks_until);
-    result best = {1e9, 1e9, 1e9, (double)nn_graph_bytes(f->g)};
+    result best = {1e9, 1e9, 1e9, (double)nn_graph_bytes(f->g), 0};
     for (int i = 0; i < ROUNDS; i++) {
         double x = time_updates(f, learns, budget / ROUNDS);
         if (x < best.learned) best.learned = x;
@@ -113,36 +113,61 @@ static result measure(nn_backend *cpu, const char *preset, double budget)
     return best;
 }
 
+static const char *const presets[] = {"small", "standard", "paper"};
+enum { PRESETS = 3 };
+
+static int read_peer(result *rows, const char *command)
+{
+    FILE *f = popen(command, "r");
+    char line[512], name[64];
+    double seconds;
+    if (!f) return fans_fail(FANS_EIO, "cannot run '%s'", command);
+    while (fgets(line, sizeof line, f)) {
+        printf("PyTorch: %s", line);
+        if (sscanf(line, "%63s %lf", name, &seconds) < 2) continue;
+        for (int i = 0; i < PRESETS; i++)
+            if (!strcmp(presets[i], name)) rows[i].peer = seconds;
+    }
+    return pclose(f) ? fans_fail(FANS_EIO, "'%s' failed", command) : 0;
+}
+
+static json_t *print_row(const char *preset, result r)
+{
+    printf("%-10s %16.2f %14.2f %8.1f%% %18.1f %9.0f", preset, 1e3 * r.learned, 1e3 * r.fixed,
+           100 * (r.learned / r.fixed - 1), 1e6 * r.belief, r.bytes / 1048576);
+    if (r.peer > 0) printf(" %8.2f", r.learned / r.peer);
+    printf("\n");
+    return json_pack("{ss sf sf sf sf sf}", "preset", preset, "learned", r.learned, "frozen",
+                     r.fixed, "belief", r.belief, "bytes", r.bytes, "torch_seconds", r.peer);
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const presets[] = {"small", "standard", "paper"};
-    const char *only = NULL, *json = NULL;
+    const char *only = NULL, *json = NULL, *peer = NULL;
     int threads = 0;
     double budget = 3;
+    result rows[PRESETS] = {{0}};
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--threads")) threads = atoi(argv[i + 1]);
         if (!strcmp(argv[i], "--seconds")) budget = atof(argv[i + 1]);
         if (!strcmp(argv[i], "--preset")) only = argv[i + 1];
         if (!strcmp(argv[i], "--json")) json = argv[i + 1];
+        if (!strcmp(argv[i], "--peer")) peer = argv[i + 1];
     }
     pool *p;
     nn_backend *cpu;
     must(pool_new(&p, threads));
     must(nn_cpu_new(&cpu, p));
-    json_t *rows = json_array();
-    printf("%-10s %16s %14s %9s %18s %9s\n", "preset", "masks learned ms", "frozen ms", "more",
-           "belief us (16)", "MiB");
-    for (int i = 0; i < 3; i++) {
-        if (only && strcmp(only, presets[i])) continue;
-        result r = measure(cpu, presets[i], budget);
-        printf("%-10s %16.2f %14.2f %8.1f%% %18.1f %9.0f\n", presets[i], 1e3 * r.learned,
-               1e3 * r.fixed, 100 * (r.learned / r.fixed - 1), 1e6 * r.belief, r.bytes / 1048576);
-        json_array_append_new(
-            rows, json_pack("{ss sf sf sf sf}", "preset", presets[i], "learned", r.learned,
-                            "frozen", r.fixed, "belief", r.belief, "bytes", r.bytes));
-    }
-    if (json) must(json_write_file(json, rows));
-    json_decref(rows);
+    for (int i = 0; i < PRESETS; i++)
+        if (!only || !strcmp(only, presets[i])) rows[i] = measure(cpu, presets[i], budget);
+    if (peer) must(read_peer(rows, peer));
+    json_t *out = json_array();
+    printf("%-10s %16s %14s %9s %18s %9s %8s\n", "preset", "masks learned ms", "frozen ms", "more",
+           "belief us (16)", "MiB", peer ? "x torch" : "");
+    for (int i = 0; i < PRESETS; i++)
+        if (rows[i].learned > 0) json_array_append_new(out, print_row(presets[i], rows[i]));
+    if (json) must(json_write_file(json, out));
+    json_decref(out);
     nn_backend_free(cpu);
     pool_free(p);
     return 0;

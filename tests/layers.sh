@@ -13,7 +13,7 @@ env:    base env
 model:  base nn env model
 rl:     base nn env model rl
 algo:   base nn env model rl algo
-report: base report
+report: base model report
 cli:    base nn env model rl algo report cli
 '
 

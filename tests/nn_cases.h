@@ -139,6 +139,10 @@ static nn_var case_shift(const nn_var *v)
 {
     return nn_add(nn_shift(v[0], NN_NONE), nn_shift(v[0], v[1]));
 }
+static nn_var case_hold(const nn_var *v)
+{
+    return nn_add(nn_hold(v[0], v[1]), nn_affine(v[0], 0.5, 0));
+}
 static nn_var case_gauss_sample(const nn_var *v)
 {
     return nn_gauss_sample(v[0], v[1]);
@@ -261,6 +265,7 @@ static const nn_case nn_cases[] = {
     {"concat", {{"x", ROWS, 2, -1, 1}, {"y", ROWS, 3, -1, 1}}, case_concat},
     {"slice", {{"x", ROWS, 6, -1, 1}}, case_slice},
     {"shift", {{"x", ROWS, 2, -1, 1}, {"first", 1, 4, 2, -1, 1}}, case_shift},
+    {"hold", {{"x", ROWS, 2, -1, 1}, {"_when", ROWS, 1, 0, 1, true}}, case_hold},
     {"gauss_sample", {{"mean", ROWS, 5, -1, 1}, {"log_std", ROWS, 5, -2, 0.5}}, case_gauss_sample},
     {"squash_logp",
      {{"u", ROWS, 3, -3, 3}, {"mean", ROWS, 3, -1, 1}, {"log_std", ROWS, 3, -1, 0.5}},

@@ -183,8 +183,12 @@ static void the_drawing_is_well_formed(void **state)
     causal_svg(g, &t);
     assert_ok(text_done(&t));
     check_xml(t.s);
-    assert_int_equal(occurrences(t.s, "<circle"), 2 * (5 + 3 + 2) + 2 + 1);
-    assert_int_equal(occurrences(t.s, "marker-end"), 14 + SIZE.q);
+    /* theta_s2 has no path to the reward: it is folded away, with its two edges */
+    assert_int_equal(occurrences(t.s, "<rect class=\"node"), 2 * 5 + 2 + 1 + 2 * (2 + 2));
+    assert_int_equal(occurrences(t.s, "<path"), 14 - 1 + SIZE.q);
+    assert_int_equal(occurrences(t.s, "class=\"off\" stroke"), 4); /* into s3 and s4 */
+    assert_non_null(strstr(t.s, "<title>s0 → s1′, 0.90</title>"));
+    assert_non_null(strstr(t.s, "1 more without a path to r"));
     text_free(&t);
     causal_graph_free(g);
 }
@@ -209,6 +213,60 @@ static void json_and_text_tell_the_same(void **state)
     causal_graph_free(g);
 }
 
+/* ---- and back -------------------------------------------------------------------------------- */
+
+static void json_reads_back_to_the_same_graph(void **state)
+{
+    (void)state;
+    causal_graph *g = chain(), *back;
+    g->threshold = 0.4;
+    json_t *j = causal_json(g), *again;
+    assert_ok(json_write_file(in_test_folder("graph.json"), j));
+    json_decref(j);
+    assert_ok(json_read_file(&j, in_test_folder("graph.json")));
+    assert_ok(causal_from_json(&back, j));
+    again = causal_json(back);
+    assert_true(json_equal(j, again));
+    json_decref(again);
+    json_decref(j);
+    causal_graph_free(back);
+    causal_graph_free(g);
+}
+
+static void refused(json_t *j, const char *part)
+{
+    causal_graph *g;
+    assert_fails(causal_from_json(&g, j), FANS_EFORMAT, part);
+    json_decref(j);
+}
+
+/* What chain() writes, with one key replaced. */
+static json_t *with(const char *key, json_t *value)
+{
+    causal_graph *g = chain();
+    json_t *j = causal_json(g);
+    causal_graph_free(g);
+    json_object_set_new(j, key, value);
+    return j;
+}
+
+static void what_is_no_graph_is_refused(void **state)
+{
+    (void)state;
+    refused(json_array(), "'d' is not a whole number from 1 to 1000");
+    refused(with("d", json_integer(-1)), "'d' is not");
+    refused(with("p", json_integer(100000)), "'p' is not");
+    refused(with("d", json_integer(4)), "mask 'C_ss' does not have 4 rows");
+    refused(with("m", json_integer(3)), "mask 'C_as': row 0 does not have 3 columns");
+    refused(with("threshold", json_string("half")), "'threshold' is not a number");
+    refused(with("masks", json_null()), "mask 'C_ss' does not have 5 rows");
+    refused(with("s_min", json_array()), "'s_min' is not a list of 5 flags");
+    json_t *j = with("threshold", json_real(0.5));
+    json_t *C = json_object_get(json_object_get(j, "masks"), "C_ss");
+    json_array_set_new(json_array_get(C, 2), 3, json_real(1.5));
+    refused(j, "mask 'C_ss', row 2, column 3: not a probability");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +276,8 @@ int main(void)
         cmocka_unit_test(dot_names_nodes_and_edges),
         cmocka_unit_test(the_drawing_is_well_formed),
         cmocka_unit_test(json_and_text_tell_the_same),
+        cmocka_unit_test(json_reads_back_to_the_same_graph),
+        cmocka_unit_test(what_is_no_graph_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_test_folder, remove_test_folder);
 }

@@ -70,6 +70,16 @@ grep -v " updates on " "$folder/a.txt" | cmp -s - "$folder/eval.txt" || complain
 fit "$folder/c" --seed 3
 cmp -s "$folder/a/model.safetensors" "$folder/c/model.safetensors" && complain "the seed has no effect"
 
+# a fit that was stopped goes on as if it had not been, and only with the same config
+fit "$folder/d" --stop 9
+cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" && complain "--stop has no effect"
+fit "$folder/d" --resume --save 5
+cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a resumed fit differs"
+refuses 1 "$folder/d/config.ini: made with another config" model fit "$folder/task.ini" --preset small \
+    --transitions 500 --out "$folder/d" --resume --set fnvae.lr=0.1
+refuses 2 "model fit: --save and --resume need --out DIR" model fit "$folder/task.ini" --resume
+refuses 1 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
+
 # the graph
 "$fans" graph "$folder/a" --svg "$folder/g.svg" --dot "$folder/g.dot" --json "$folder/g.json" >"$folder/g.txt" ||
     complain "graph"

@@ -34,7 +34,7 @@ int cmd_graph(int argc, char **argv)
     model_run m = {0};
     causal_graph *g = NULL;
     text shown = {0};
-    TRY(model_run_open(&m, folder, 1));
+    TRY(model_run_open(&m, folder, "cpu", 1));
     TRY(causal_graph_new(&g, m.f->z));
     causal_graph_of(g, m.f, 0);
     TRY(export_to(g, causal_svg, svg));

@@ -10,8 +10,9 @@
 /* ---- fit ------------------------------------------------------------------------------------- */
 
 typedef struct fit {
-    const char *config, *data, *out, *preset, *json;
-    int transitions, seed, threads, episodes, report;
+    const char *config, *data, *out, *preset, *device, *json;
+    int transitions, seed, threads, episodes, report, save, stop;
+    bool resume;
     arg_list settings;
     model_run m;
     lifetime *life;
@@ -21,19 +22,22 @@ typedef struct fit {
 static int fit_prepare(fit *k)
 {
     int rc = 0;
+    if ((k->save || k->resume) && !k->out)
+        TRY(fans_fail(CLI_USAGE, "model fit: --save and --resume need --out DIR"));
     TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
     if (k->transitions > 0) k->m.data.transitions = k->transitions;
     if (k->seed >= 0) k->m.data.seed = k->seed;
     if (k->m.data.transitions < k->m.o.window)
         TRY(fans_fail(CLI_USAGE, "model fit: --transitions %d: fewer than fnvae.window = %d",
                       k->m.data.transitions, k->m.o.window));
-    TRY(model_run_make(&k->m, k->threads));
+    TRY(model_run_make(&k->m, k->device, k->threads));
     if (k->data)
         TRY(model_run_read(&k->m, &k->life, k->data));
     else
         TRY(model_run_collect(&k->m, &k->life, 0, k->m.data.transitions));
     k->m.data.transitions = lifetime_count(k->life);
     TRY((k->rows = mem_alloc((size_t)k->m.o.window * sizeof *k->rows)) ? 0 : FANS_ENOMEM);
+    if (k->resume) return model_run_resume(&k->m, k->out);
     for (int i = 0; i < lifetime_count(k->life); i++) {
         fnvae_row row = lifetime_at(k->life, i);
         fnvae_observe(k->m.f, 0, &row);
@@ -50,12 +54,15 @@ static void report(const fnvae *f, int update)
     fprintf(stderr, "\n");
 }
 
+/* What update u learns from depends on the seed and on u alone: a fit can go on where it stopped.
+ */
 static int fit_run(fit *k)
 {
     fnvae *f = k->m.f;
     int rc = 0, starts = lifetime_count(k->life) - f->o.window + 1;
-    rng windows = rng_stream((uint64_t)k->m.data.seed, "windows", 0);
-    for (int u = 0; u < f->o.updates; u++) {
+    int stop = k->stop > 0 && k->stop < f->o.updates ? k->stop : f->o.updates;
+    for (int u = (int)f->update; u < stop; u++) {
+        rng windows = rng_stream((uint64_t)k->m.data.seed, "windows", (uint32_t)u);
         for (int b = 0; b < f->o.batch; b++) {
             lifetime_window(k->life, (int)rng_below(&windows, (uint32_t)starts), f->o.window,
                             k->rows);
@@ -63,10 +70,20 @@ static int fit_run(fit *k)
         }
         TRY(fnvae_update(f));
         if (k->report && (u + 1) % k->report == 0) report(f, u + 1);
+        if (k->save && (u + 1) % k->save == 0) TRY(model_run_save(&k->m, k->out));
     }
-    fnvae_freeze(f);
+    if (f->update >= f->o.updates) fnvae_freeze(f);
 out:
     return rc;
+}
+
+/* The costs of the last update. */
+static json_t *costs_json(const fnvae *f)
+{
+    json_t *out = json_object();
+    for (int i = 0; i < FNVAE_COST_COUNT; i++)
+        json_object_set_new(out, fnvae_cost_names[i], json_real(fnvae_cost(f, i, 0)));
+    return out;
 }
 
 static int fit_finish(fit *k, double seconds)
@@ -77,10 +94,11 @@ static int fit_finish(fit *k, double seconds)
     TRY(model_run_eval(&k->m, k->episodes, &e));
     json_t *figures = model_eval_json(&k->m, &e);
     json_object_set_new(figures, "seconds", json_real(seconds));
+    json_object_set_new(figures, "costs", costs_json(k->m.f));
     json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.f->g)));
     TRY(cli_write_json(k->json, figures));
     TRY(model_eval_print(&k->m, &e));
-    printf("%d updates on %d transitions in %.1f s\n", k->m.o.updates, k->m.data.transitions,
+    printf("%d updates on %d transitions in %.1f s\n", (int)k->m.f->update, k->m.data.transitions,
            seconds);
 out:
     return rc;
@@ -88,16 +106,20 @@ out:
 
 static int model_fit(int argc, char **argv)
 {
-    fit k = {.preset = "standard", .seed = -1, .episodes = 200};
+    fit k = {.preset = "standard", .device = "cpu", .seed = -1, .episodes = 200};
     const arg args[] = {
         ARG_WORD("CONFIG", &k.config, "an .ini file with [env], [change.FACTOR] and [fnvae]"),
         ARG_TEXT("data", "F", &k.data, "learn from what `fans rollout --csv F` wrote instead"),
         ARG_TEXT("out", "DIR", &k.out, "keep the model in the folder DIR"),
         ARG_TEXT("preset", "NAME", &k.preset, "paper, standard (the default) or small"),
+        ARG_TEXT("device", "D", &k.device, "cpu (the default), cuda or auto"),
         ARG_INT("transitions", &k.transitions, 100, 100000000, "to collect and learn from (20000)"),
         ARG_INT("seed", &k.seed, 0, 2147483647, "of data and model (0)"),
         ARG_INT("threads", &k.threads, 0, 1024, "0 = one per core (the default)"),
         ARG_INT("episodes", &k.episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
+        ARG_INT("save", &k.save, 0, 100000000, "keep the model every N updates, too"),
+        ARG_INT("stop", &k.stop, 0, 100000000, "stop after N updates in all"),
+        ARG_FLAG("resume", &k.resume, "go on where the model in --out DIR stopped"),
         ARG_INT("report", &k.report, 0, 1000000, "print the costs every N updates, to stderr"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &k.settings, "changes the config"),
         ARG_JSON(&k.json),
@@ -119,10 +141,11 @@ out:
 
 static int judge(int argc, char **argv)
 {
-    const char *folder, *json = NULL;
+    const char *folder, *device = "cpu", *json = NULL;
     int episodes = 200, threads = 0;
     const arg args[] = {
         ARG_WORD("DIR", &folder, "what `fans model fit --out DIR` left"),
+        ARG_TEXT("device", "D", &device, "cpu (the default), cuda or auto"),
         ARG_INT("episodes", &episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
         ARG_INT("threads", &threads, 0, 1024, "0 = one per core (the default)"),
         ARG_JSON(&json),
@@ -131,7 +154,7 @@ static int judge(int argc, char **argv)
     if (rc) return rc;
     model_run m = {0};
     model_eval e;
-    TRY(model_run_open(&m, folder, threads));
+    TRY(model_run_open(&m, folder, device, threads));
     TRY(model_run_eval(&m, episodes, &e));
     TRY(cli_write_json(json, model_eval_json(&m, &e)));
     TRY(model_eval_print(&m, &e));

@@ -1,23 +1,24 @@
 /* cmd_runs.c - fans runs: a table of the runs below a folder. */
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "base/os.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
-#include "rl/run.h"
+#include "report/folders.h"
 
-enum { DEPTH = 4 };
+typedef struct listing {
+    table *out;
+    json_t *list;
+} listing;
 
 /* A run that has ended tells by its result; another only that it is there. */
-static int add_run(const char *path, table *out, json_t *list)
+static int add_run(void *user, const char *path)
 {
-    char file[RUN_PATH + 32], value[2][32];
+    table *out = ((listing *)user)->out;
+    json_t *list = ((listing *)user)->list;
+    char file[FOLDERS_PATH + 32], value[2][32];
     json_t *result = NULL;
     int rc = 0;
     snprintf(file, sizeof file, "%s/result.json", path);
@@ -45,49 +46,6 @@ out:
     return rc;
 }
 
-/* The folders in `path`, by name. */
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-typedef struct names {
-    char **list;
-    size_t count, capacity;
-} names;
-
-static int list_folders(const char *path, names *n)
-{
-    DIR *d = opendir(path);
-    if (!d) return 0; /* not ours to read */
-    int rc = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(d));) {
-        if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
-        rc = mem_grow(&n->list, &n->capacity, n->count + 1, sizeof *n->list);
-        if (rc == 0 && !(n->list[n->count++] = mem_text(e->d_name))) rc = FANS_ENOMEM;
-    }
-    closedir(d);
-    if (rc == 0 && n->count) qsort(n->list, n->count, sizeof *n->list, by_name);
-    return rc;
-}
-
-static int look_into(const char *path, int depth, table *out, json_t *list)
-{
-    char below[RUN_PATH];
-    names n = {0};
-    int rc = 0;
-    snprintf(below, sizeof below, "%s/config.ini", path);
-    if (os_exists(below)) return add_run(path, out, list);
-    if (depth > 0) TRY(list_folders(path, &n));
-    for (size_t i = 0; i < n.count; i++)
-        if (snprintf(below, sizeof below, "%s/%s", path, n.list[i]) < RUN_PATH)
-            TRY(look_into(below, depth - 1, out, list));
-out:
-    for (size_t i = 0; i < n.count; i++) mem_free(n.list[i]);
-    mem_free(n.list);
-    return rc;
-}
-
 int cmd_runs(int argc, char **argv)
 {
     const char *folder = "runs", *json = NULL;
@@ -99,9 +57,8 @@ int cmd_runs(int argc, char **argv)
     json_t *list = json_array();
     int rc = args_parse("runs", ARGS(args), argc, argv);
     if (rc) goto out;
-    if (!os_exists(folder)) TRY(fans_fail(FANS_EIO, "%s: there is no such folder", folder));
     table_row(&out, "run", "algo", "env", "seed", "return", "status");
-    TRY(look_into(folder, DEPTH, &out, list));
+    TRY(folders_find(folder, add_run, &(listing){&out, list}));
     TRY(cli_write_json(json, json_pack("{s:O}", "runs", list)));
     TRY(table_print(&out));
 out:

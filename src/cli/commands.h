@@ -6,6 +6,7 @@ X(graph, "the causal graph that a model learned: text, Graphviz, JSON, a drawing
 X(list, "what there is to choose from")
 X(model, "fit the model of what changes to a task, and judge it")
 X(play, "film a trained agent")
+X(report, "compare runs: curves, tables, graphs and beliefs on one HTML page")
 X(rollout, "play a task with zero or random actions: returns, CSV, a film")
 X(runs, "a table of the runs below a folder")
 X(train, "train an algorithm on a task; on an existing folder, go on")

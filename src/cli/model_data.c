@@ -1,11 +1,9 @@
 /* model_data.c - data for a model: lived with random actions, or read from what `fans rollout
  * --csv` wrote. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/error.h"
-#include "base/os.h"
 #include "cli/model_run.h"
 
 /* ---- living ------------------------------------------------------------------------------------
@@ -98,41 +96,19 @@ static void print_header(const model_run *m, text *t)
     for (int i = 0; i < m->truth.d; i++) text_add(t, ",next_obs%d", i);
 }
 
-static int count_columns(const char *header)
+static int check_header(const model_run *m, const char *path, const csv *t)
 {
-    int n = 1;
-    for (; *header; header++) n += *header == ',';
-    return n;
-}
-
-static int check_header(const model_run *m, const char *path, const char *line, int *columns)
-{
-    text expected = {0};
+    text expected = {0}, found = {0};
     print_header(m, &expected);
-    int rc = text_done(&expected);
-    size_t length = rc < 0 ? 0 : strlen(expected.s);
-    if (rc == 0 && (strncmp(line, expected.s, length) || !strchr("\r\n", line[length])))
+    for (int i = 0; i < t->columns; i++) text_add(&found, "%s%s", i ? "," : "", t->names[i]);
+    int rc = text_done(&expected) < 0 ? FANS_ENOMEM : text_done(&found);
+    if (rc == 0 && (!found.s || strcmp(expected.s, found.s)))
         rc = fans_fail(FANS_EFORMAT,
                        "%s: line 1: not the columns that `fans rollout --csv` has for this task",
                        path);
-    if (rc == 0) *columns = count_columns(expected.s);
     text_free(&expected);
+    text_free(&found);
     return rc;
-}
-
-/* Numbers between commas, up to the end of the line; an empty cell is NaN. */
-static int read_row(const char *path, int line, const char *at, float *cells, int columns)
-{
-    for (int i = 0; i < columns; i++) {
-        char *end;
-        cells[i] = strtof(at, &end);
-        if (end == at) cells[i] = NAN;
-        if (!strchr(i + 1 < columns ? "," : "\r\n", *end) || *end == 0)
-            return fans_fail(FANS_EFORMAT, "%s: line %d, column %d: not a number", path, line,
-                             i + 1);
-        at = end + 1;
-    }
-    return 0;
 }
 
 static void add_row(const model_run *m, const float *cells, collector *c, lifetime *l)
@@ -152,28 +128,20 @@ static void add_row(const model_run *m, const float *cells, collector *c, lifeti
     lifetime_add(l, &row);
 }
 
-static int count_lines(const char *bytes)
-{
-    int n = 0;
-    for (; (bytes = strchr(bytes, '\n')); bytes++) n++;
-    return n;
-}
-
 int model_run_read(const model_run *m, lifetime **out, const char *path)
 {
-    int rc = 0, columns = 0, line = 1;
-    void *bytes = NULL;
-    size_t size;
+    int rc = 0;
+    csv t = {0};
     float *cells = NULL;
     lifetime *l = NULL;
     collector c = {0};
-    TRY(os_read_file(&bytes, &size, path));
-    TRY(check_header(m, path, bytes, &columns));
+    TRY(csv_read(&t, path));
+    TRY(check_header(m, path, &t));
     TRY(prepare(&c, m, 0));
-    TRY((cells = mem_alloc((size_t)columns * sizeof *cells)) ? 0 : FANS_ENOMEM);
-    TRY(lifetime_new(&l, m->truth, count_lines(bytes)));
-    for (const char *at = strchr(bytes, '\n'); at && at[1]; at = strchr(at + 1, '\n')) {
-        TRY(read_row(path, ++line, at + 1, cells, columns));
+    TRY((cells = mem_alloc((size_t)t.columns * sizeof *cells)) ? 0 : FANS_ENOMEM);
+    TRY(lifetime_new(&l, m->truth, (int)t.rows + 1));
+    for (size_t row = 0; row < t.rows; row++) {
+        for (int i = 0; i < t.columns; i++) cells[i] = (float)csv_at(&t, row, i);
         add_row(m, cells, &c, l);
     }
     if (lifetime_count(l) < m->o.window)
@@ -184,7 +152,7 @@ int model_run_read(const model_run *m, lifetime **out, const char *path)
 out:
     lifetime_free(l);
     mem_free(cells);
-    mem_free(bytes);
+    csv_free(&t);
     world_free(c.world);
     arena_free(c.memory);
     return rc;

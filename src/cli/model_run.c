@@ -54,7 +54,7 @@ out:
     return rc;
 }
 
-int model_run_make(model_run *m, int threads)
+int model_run_make(model_run *m, const char *device, int threads)
 {
     int rc = 0;
     uint64_t seed = (uint64_t)m->data.seed;
@@ -64,7 +64,7 @@ int model_run_make(model_run *m, int threads)
     if (z.p < 1) z.p = 1; /* a factor that never moves, where the task has none */
     if (z.q < 1) z.q = 1;
     TRY(pool_new(&m->pool, threads));
-    TRY(nn_cpu_new(&m->backend, m->pool));
+    TRY(nn_device_new(&m->backend, device, NN_FP32, m->pool, NULL, 0));
     TRY(fnvae_new(&m->f, m->backend, &m->o, z, 1, &seed, 1));
 out:
     return rc;
@@ -86,15 +86,20 @@ static void path_in(char *out, size_t size, const char *folder, const char *name
     snprintf(out, size, "%s/%s", folder, name);
 }
 
+static int print_config(const model_run *m, text *t)
+{
+    task_dump(m->task, t);
+    text_add(t, "\n");
+    options_dump(fnvae_option_group(), "fnvae", &m->o, t);
+    text_add(t, "\n");
+    options_dump(model_option_group(), "model", &m->data, t);
+    return text_done(t);
+}
+
 static int write_config(const model_run *m, const char *path)
 {
     text t = {0};
-    task_dump(m->task, &t);
-    text_add(&t, "\n");
-    options_dump(fnvae_option_group(), "fnvae", &m->o, &t);
-    text_add(&t, "\n");
-    options_dump(model_option_group(), "model", &m->data, &t);
-    int rc = text_done(&t);
+    int rc = print_config(m, &t);
     if (rc == 0) rc = os_write_file(path, t.s, t.length);
     text_free(&t);
     return rc;
@@ -121,19 +126,47 @@ out:
     return rc;
 }
 
-int model_run_open(model_run *m, const char *folder, int threads)
+static int read_state(model_run *m, const char *folder)
 {
     int rc = 0;
     char path[4096];
     state_list s = {0};
-    path_in(path, sizeof path, folder, "config.ini");
-    TRY(model_run_load(m, path, "standard", NULL));
-    TRY(model_run_make(m, threads));
     fnvae_state(m->f, 0, &s);
     TRY(state_done(&s));
     path_in(path, sizeof path, folder, "model.safetensors");
     TRY(checkpoint_read(&s, "fnvae", path));
 out:
     state_free(&s);
+    return rc;
+}
+
+int model_run_open(model_run *m, const char *folder, const char *device, int threads)
+{
+    int rc = 0;
+    char path[4096];
+    path_in(path, sizeof path, folder, "config.ini");
+    TRY(model_run_load(m, path, "standard", NULL));
+    TRY(model_run_make(m, device, threads));
+    TRY(read_state(m, folder));
+out:
+    return rc;
+}
+
+int model_run_resume(model_run *m, const char *folder)
+{
+    int rc = 0;
+    char path[4096];
+    text t = {0};
+    void *kept = NULL;
+    size_t n;
+    TRY(print_config(m, &t));
+    path_in(path, sizeof path, folder, "config.ini");
+    TRY(os_read_file(&kept, &n, path));
+    if (n != t.length || memcmp(kept, t.s, n) != 0)
+        TRY(fans_fail(FANS_EINVAL, "%s: made with another config; resume with the same", path));
+    TRY(read_state(m, folder));
+out:
+    mem_free(kept);
+    text_free(&t);
     return rc;
 }

@@ -27,7 +27,7 @@ typedef struct model_run {
 
 /* From a config; the preset and the settings are its lowest and highest layer. Then `make`. */
 int model_run_load(model_run *m, const char *config, const char *preset, const arg_list *settings);
-int model_run_make(model_run *m, int threads);
+int model_run_make(model_run *m, const char *device, int threads);
 void model_run_free(model_run *m);
 
 /* `count` transitions of the lifetime `index` with random actions. */
@@ -38,7 +38,8 @@ int model_run_read(const model_run *m, lifetime **out, const char *path);
 
 /* The folder. `open` also makes the model. */
 int model_run_save(const model_run *m, const char *folder);
-int model_run_open(model_run *m, const char *folder, int threads);
+int model_run_resume(model_run *m, const char *folder); /* into one that was made the same way */
+int model_run_open(model_run *m, const char *folder, const char *device, int threads);
 
 /* ---- judging (model_eval.c) ---------------------------------------------------------------------
  */

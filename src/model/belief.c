@@ -10,6 +10,8 @@ struct belief {
     arena *memory;
     int worlds, factors, state; /* N, p + q, 2 lstm */
     float *mean, *log_std;      /* [replica][world][p + q] */
+    float *before;              /* likewise: the mean with which the segment before ended */
+    float *moved;               /* [replica][world]: is there one? */
     float *state_s, *state_r;   /* [replica][world][2 lstm] */
     float *s, *a, *s1, *r, *change;
     float *expected; /* [replica][world][d + 1] */
@@ -30,14 +32,16 @@ void fnvae_record_belief(fnvae *f)
     x->change = nn_input(g, "belief change", 1, N, 1);
     x->state_s = nn_input(g, "belief state_s", 1, N, state);
     x->state_r = nn_input(g, "belief state_r", 1, N, state);
-    f->b_theta_s = nn_input(g, "belief theta_s", 1, N, f->z.p);
-    f->b_theta_r = nn_input(g, "belief theta_r", 1, N, f->z.q);
+    f->b_theta_s[0] = nn_input(g, "belief theta_s", 1, N, f->z.p);
+    f->b_theta_r[0] = nn_input(g, "belief theta_r", 1, N, f->z.q);
+    f->b_theta_s[1] = nn_input(g, "belief theta_s before", 1, N, f->z.p);
+    f->b_theta_r[1] = nn_input(g, "belief theta_r before", 1, N, f->z.q);
     f->b_next_s = fnvae_record_prior(f, "s", f->b_theta_s, f->mask[MASK_TT_S].C);
     f->b_next_r = fnvae_record_prior(f, "r", f->b_theta_r, f->mask[MASK_TT_R].C);
     f->b_spread_s = nn_clip(f->spread_s, -7, 2); /* as the costs read it */
     f->b_spread_r = nn_clip(f->spread_r, -7, 2);
-    f->b_rec = fnvae_record_alpha1(f, x->s, x->a, f->b_theta_s);
-    f->b_rec_r = fnvae_record_beta1(f, x->s, x->a, x->s1, f->b_theta_r);
+    f->b_rec = fnvae_record_alpha1(f, x->s, x->a, f->b_theta_s[0]);
+    f->b_rec_r = fnvae_record_beta1(f, x->s, x->a, x->s1, f->b_theta_r[0]);
     if (!f->o.observed) fnvae_record_posteriors(f, x, &f->b_q_s, &f->b_q_r);
 }
 
@@ -75,6 +79,8 @@ int belief_new(belief **out, fnvae *f)
         size_t n;
     } const parts[] = {{&b->mean, rows * factors},
                        {&b->log_std, rows * factors},
+                       {&b->before, rows * factors},
+                       {&b->moved, rows},
                        {&b->state_s, rows * state},
                        {&b->state_r, rows * state},
                        {&b->s, rows * d},
@@ -111,6 +117,8 @@ void belief_reset(belief *b, int replica, int world)
     size_t row = row_of(b, replica, world), n = (size_t)b->factors, h = (size_t)b->state;
     memset(b->mean + row * n, 0, n * sizeof(float));
     memset(b->log_std + row * n, 0, n * sizeof(float));
+    memset(b->before + row * n, 0, n * sizeof(float));
+    b->moved[row] = 0;
     memset(b->state_s + row * h, 0, h * sizeof(float));
     memset(b->state_r + row * h, 0, h * sizeof(float));
 }
@@ -154,15 +162,15 @@ static void download_part(const belief *b, nn_var v, float *all, int width, int 
         memcpy(all + i * (size_t)width + at, b->buffer + i * n, n * sizeof(float));
 }
 
-static void upload_theta(const belief *b)
+/* Columns of `rows` [replica][world][p + q] as the tensors theta_s and theta_r. */
+static void upload_theta(const belief *b, const float *rows, nn_var theta_s, nn_var theta_r)
 {
-    const fnvae *f = b->f;
-    const nn_var theta[] = {f->b_theta_s, f->b_theta_r};
-    size_t rows = (size_t)f->replicas * (size_t)b->worlds, width = (size_t)b->factors, at = 0;
+    const nn_var theta[] = {theta_s, theta_r};
+    size_t count = (size_t)b->f->replicas * (size_t)b->worlds, width = (size_t)b->factors, at = 0;
     for (int k = 0; k < 2; k++) {
         size_t n = (size_t)nn_shape_of(theta[k]).D;
-        for (size_t i = 0; i < rows; i++)
-            memcpy(b->buffer + i * n, b->mean + i * width + at, n * sizeof(float));
+        for (size_t i = 0; i < count; i++)
+            memcpy(b->buffer + i * n, rows + i * width + at, n * sizeof(float));
         nn_write_all(theta[k], b->buffer);
         at += n;
     }
@@ -199,14 +207,32 @@ static void take(belief *b, const uint8_t *change, nn_var v, float *to, int at)
                        (size_t)z.D * sizeof(float));
 }
 
+/* Where no segment came before the last one, theta has not moved so far. */
+static void upload_ends(belief *b, const uint8_t *change)
+{
+    const fnvae *f = b->f;
+    size_t n = (size_t)b->factors;
+    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
+        if (change[i] && b->moved[i] == 0)
+            memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
+    upload_theta(b, b->mean, f->b_theta_s[0], f->b_theta_r[0]);
+    upload_theta(b, b->before, f->b_theta_s[1], f->b_theta_r[1]);
+}
+
 int belief_predict(belief *b, const uint8_t *change)
 {
     const fnvae *f = b->f;
+    size_t n = (size_t)b->factors;
     bool any = false;
     for (int i = 0; i < f->replicas * b->worlds; i++) any = any || change[i];
-    if (any) upload_theta(b);
+    if (any) upload_ends(b, change);
     int rc = nn_plan_run(f->predict); /* always: a replica's draws must not depend on the others */
     if (rc < 0 || !any) return rc;
+    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
+        if (change[i]) {
+            memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
+            b->moved[i] = 1;
+        }
     take(b, change, f->b_next_s, b->mean, 0);
     take(b, change, f->b_next_r, b->mean, f->z.p);
     take(b, change, f->b_spread_s, b->log_std, 0);
@@ -228,7 +254,7 @@ int belief_decode(belief *b)
 {
     const fnvae *f = b->f;
     upload_rows(b);
-    upload_theta(b);
+    upload_theta(b, b->mean, f->b_theta_s[0], f->b_theta_r[0]);
     int rc = nn_plan_run(f->decode);
     if (rc < 0) return rc;
     download_part(b, f->b_rec, b->expected, f->z.d + 1, 0);
@@ -249,4 +275,6 @@ void belief_parts(belief *b, int replica, belief_part parts[BELIEF_PARTS])
     parts[1] = (belief_part){"log_std", N, b->factors, b->log_std + row * (size_t)b->factors};
     parts[2] = (belief_part){"state_s", N, b->state, b->state_s + row * (size_t)b->state};
     parts[3] = (belief_part){"state_r", N, b->state, b->state_r + row * (size_t)b->state};
+    parts[4] = (belief_part){"before", N, b->factors, b->before + row * (size_t)b->factors};
+    parts[5] = (belief_part){"moved", N, 1, b->moved + row};
 }

@@ -1,11 +1,9 @@
-/* causal_export.c - the graph for people and programs: text, Graphviz, JSON, a drawing.
- *
- * The drawing shows the dynamic Bayesian network in two columns, causes at the step before and
- * effects after it. What belongs to the compact representation is filled; an edge is as strong as
- * it is probable. */
+/* causal_export.c - the graph for people and programs: text, Graphviz, and JSON, which reads back
+ * to the same graph. The drawing is in causal_svg.c. */
+#include "base/error.h"
 #include "model/causal_graph.h"
 
-/* The kinds of nodes, in the order in which a drawing stacks them. */
+/* The kinds of nodes. */
 typedef enum { NODE_S, NODE_A, NODE_TS, NODE_TR, NODE_R } node_kind;
 
 typedef struct node {
@@ -124,78 +122,6 @@ void causal_dot(const causal_graph *g, text *out)
     text_add(out, "}\n");
 }
 
-/* ---- drawing --------------------------------------------------------------------------------- */
-
-enum { STEP = 44, RADIUS = 16, LEFT = 120, RIGHT = 520, TOP = 70, WIDTH = 640, GAP = 24 };
-
-/* How far down a node stands: kinds below each other, with a gap between them. */
-static int height_of(const causal_graph *g, node n)
-{
-    int y = TOP;
-    for (node_kind kind = NODE_S; kind < n.kind; kind++) {
-        if (kind == NODE_R) continue;
-        y += count_of(g, kind) * STEP + GAP;
-    }
-    return y + n.index * STEP;
-}
-
-static int across(node n)
-{
-    return n.later ? RIGHT : LEFT;
-}
-
-static void svg_edge(const causal_graph *g, node cause, node effect, double probability, text *out)
-{
-    int x0 = across(cause) + RADIUS, y0 = height_of(g, cause), x1 = across(effect) - RADIUS;
-    int y1 = height_of(g, effect);
-    const char *color = cause.kind == NODE_A                             ? "#2b7a3d"
-                        : cause.kind == NODE_TS || cause.kind == NODE_TR ? "#b3541e"
-                                                                         : "#33557a";
-    if (cause.later) { /* within the step: an arc on the right side */
-        x0 = across(cause) + RADIUS, x1 = across(effect) + RADIUS;
-        int out_x = x0 + 40 + (y0 - y1 > 0 ? y0 - y1 : y1 - y0) / 8;
-        text_add(out, "<path d=\"M%d %d Q%d %d %d %d\"", x0, y0, out_x, (y0 + y1) / 2, x1, y1);
-    } else {
-        text_add(out, "<path d=\"M%d %d C%d %d %d %d %d %d\"", x0, y0, x0 + 120, y0, x1 - 120, y1,
-                 x1, y1);
-    }
-    text_add(out,
-             " fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" stroke-opacity=\"%.2f\""
-             " marker-end=\"url(#tip)\"/>\n",
-             color, 0.25 + 0.75 * probability);
-}
-
-static void svg_node(const causal_graph *g, node n, text *out)
-{
-    static const char *const labels[] = {"s", "a", "θˢ", "θʳ", "r"};
-    int x = across(n), y = height_of(g, n);
-    text_add(out,
-             "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"%s\" stroke=\"#222\"/>"
-             "<text x=\"%d\" y=\"%d\">%s",
-             x, y, RADIUS, kept(g, n) ? "#cfe3f7" : "#ffffff", x, y + 4, labels[n.kind]);
-    if (n.kind != NODE_R) text_add(out, "<tspan font-size=\"9\">%d</tspan>", n.index);
-    text_add(out, "</text>\n");
-}
-
-void causal_svg(const causal_graph *g, text *out)
-{
-    int height = height_of(g, (node){NODE_R, 0, true}) + STEP;
-    text_add(out,
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-             "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\" "
-             "text-anchor=\"middle\">\n"
-             "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
-             "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
-             "markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">"
-             "<path d=\"M0 0 L8 4 L0 8 z\" fill=\"#444\"/></marker></defs>\n"
-             "<text x=\"%d\" y=\"24\">before the step</text><text x=\"%d\" y=\"24\">after it</text>"
-             "<text x=\"%d\" y=\"42\" font-size=\"10\">filled: compact representation</text>\n",
-             WIDTH, height, WIDTH, height, LEFT, RIGHT, (LEFT + RIGHT) / 2);
-    each_edge(g, svg_edge, out);
-    each_node(g, svg_node, out);
-    text_add(out, "</svg>\n");
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *flags(const bool *list, int n)
@@ -222,4 +148,76 @@ json_t *causal_json(const causal_graph *g)
                      g->z.q, "threshold", g->threshold, "masks", masks, "s_min",
                      flags(g->s_min, g->z.d), "theta_s_min", flags(g->theta_s_min, g->z.p),
                      "theta_r_min", flags(g->theta_r_min, g->z.q));
+}
+
+/* Sizes beyond this are no graph of ours, and squares of them would be too much memory. */
+enum { MOST = 1000 };
+
+static int read_size(const json_t *j, const char *name, int least, int *out)
+{
+    const json_t *n = json_object_get(j, name);
+    if (!json_is_integer(n) || json_integer_value(n) < least || json_integer_value(n) > MOST)
+        return fans_fail(FANS_EFORMAT, "'%s' is not a whole number from %d to %d", name, least,
+                         MOST);
+    *out = (int)json_integer_value(n);
+    return 0;
+}
+
+static int read_mask(causal_graph *g, int k, const json_t *rows)
+{
+    if (!json_is_array(rows) || (int)json_array_size(rows) != g->effects[k])
+        return fans_fail(FANS_EFORMAT, "mask '%s' does not have %d rows", causal_mask_names[k],
+                         g->effects[k]);
+    for (int i = 0; i < g->effects[k]; i++) {
+        const json_t *row = json_array_get(rows, (size_t)i);
+        if (!json_is_array(row) || (int)json_array_size(row) != g->causes[k])
+            return fans_fail(FANS_EFORMAT, "mask '%s': row %d does not have %d columns",
+                             causal_mask_names[k], i, g->causes[k]);
+        for (int j = 0; j < g->causes[k]; j++) {
+            const json_t *x = json_array_get(row, (size_t)j);
+            double p = json_is_number(x) ? json_number_value(x) : -1;
+            if (!(p >= 0 && p <= 1))
+                return fans_fail(FANS_EFORMAT, "mask '%s', row %d, column %d: not a probability",
+                                 causal_mask_names[k], i, j);
+            g->mask[k][i * g->causes[k] + j] = p;
+        }
+    }
+    return 0;
+}
+
+static int read_flags(const json_t *j, const char *name, bool *to, int n)
+{
+    const json_t *list = json_object_get(j, name);
+    bool good = json_is_array(list) && (int)json_array_size(list) == n;
+    for (int i = 0; good && i < n; i++) {
+        const json_t *flag = json_array_get(list, (size_t)i);
+        good = json_is_boolean(flag);
+        to[i] = json_is_true(flag);
+    }
+    return good ? 0 : fans_fail(FANS_EFORMAT, "'%s' is not a list of %d flags", name, n);
+}
+
+int causal_from_json(causal_graph **out, const json_t *j)
+{
+    int rc = 0;
+    fnvae_dims z = {0};
+    causal_graph *g = NULL;
+    TRY(read_size(j, "d", 1, &z.d));
+    TRY(read_size(j, "m", 0, &z.m));
+    TRY(read_size(j, "p", 0, &z.p));
+    TRY(read_size(j, "q", 0, &z.q));
+    TRY(causal_graph_new(&g, z));
+    const json_t *threshold = json_object_get(j, "threshold"), *masks = json_object_get(j, "masks");
+    if (!json_is_number(threshold)) TRY(fans_fail(FANS_EFORMAT, "'threshold' is not a number"));
+    g->threshold = json_number_value(threshold);
+    for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
+        TRY(read_mask(g, k, json_object_get(masks, causal_mask_names[k])));
+    TRY(read_flags(j, "s_min", g->s_min, z.d));
+    TRY(read_flags(j, "theta_s_min", g->theta_s_min, z.p));
+    TRY(read_flags(j, "theta_r_min", g->theta_r_min, z.q));
+    *out = g;
+    g = NULL;
+out:
+    causal_graph_free(g);
+    return rc;
 }

@@ -76,7 +76,12 @@ causal_score causal_sum(causal_score a, causal_score b);
 
 void causal_text(const causal_graph *g, text *out);
 void causal_dot(const causal_graph *g, text *out);
-void causal_svg(const causal_graph *g, text *out);
 json_t *causal_json(const causal_graph *g);
+
+/* Rebuilds what causal_json wrote; errors say what is wrong with it, not where it came from. */
+int causal_from_json(causal_graph **out, const json_t *j);
+
+/* A drawing that stands alone or in a page, in the colours that the reader's scheme asks for. */
+void causal_svg(const causal_graph *g, text *out);
 
 #endif

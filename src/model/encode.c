@@ -5,6 +5,15 @@
 
 #include "base/error.h"
 
+/* p_gamma of where theta is, and of where the segment before ended; as long as none has ended in
+ * the window, theta has not moved. */
+static nn_var record_next(fnvae *f, const char *kind, nn_var mean, nn_var C)
+{
+    nn_var ended = nn_hold(nn_shift(mean, NN_NONE), f->e_in[4]);
+    nn_var before = nn_add(nn_mul(ended, f->e_in[5]), nn_mul(mean, f->e_in[6]));
+    return fnvae_record_prior(f, kind, (nn_var[]){mean, before}, C);
+}
+
 void fnvae_record_encode(fnvae *f)
 {
     int T = f->o.window, B = f->o.encode;
@@ -17,9 +26,11 @@ void fnvae_record_encode(fnvae *f)
     f->e_in[2] = x.s1 = nn_input(g, "encode s1", T, B, f->z.d);
     f->e_in[3] = x.r = nn_input(g, "encode r", T, B, 1);
     f->e_in[4] = x.change = nn_input(g, "encode change", T, B, 1);
+    f->e_in[5] = nn_input(g, "encode moved", T, B, 1);
+    f->e_in[6] = nn_input(g, "encode unmoved", T, B, 1);
     fnvae_record_posteriors(f, &x, &q_s, &q_r);
-    nn_var next_s = fnvae_record_prior(f, "s", q_s.mean, f->mask[MASK_TT_S].C);
-    nn_var next_r = fnvae_record_prior(f, "r", q_r.mean, f->mask[MASK_TT_R].C);
+    nn_var next_s = record_next(f, "s", q_s.mean, f->mask[MASK_TT_S].C);
+    nn_var next_r = record_next(f, "r", q_r.mean, f->mask[MASK_TT_R].C);
     f->e_mean = nn_concat(NN_IN(q_s.mean, q_r.mean));
     f->e_next = nn_concat(NN_IN(next_s, next_r));
 }
@@ -54,13 +65,17 @@ static size_t place(const fnvae *f, int replica, int b, int t)
 
 void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_row *rows)
 {
+    bool moved = false;
     for (int t = 0; t < f->o.window; t++) {
         size_t at = place(f, replica, b, t), d = (size_t)f->z.d, m = (size_t)f->z.m;
         fnvae_put(f, replica, SCALE_S, rows[t].s, f->e_host[0] + at * d);
         memcpy(f->e_host[1] + at * m, rows[t].a, m * sizeof(float));
         fnvae_put(f, replica, SCALE_S, rows[t].s1, f->e_host[2] + at * d);
         fnvae_put(f, replica, SCALE_R, &rows[t].r, f->e_host[3] + at);
+        moved = moved || (t > 0 && rows[t].change);
         f->e_host[4][at] = rows[t].change;
+        f->e_host[5][at] = moved;
+        f->e_host[6][at] = !moved;
     }
 }
 

@@ -6,12 +6,6 @@
  * weights stand as grad_scale on the edges that leave q_phi (tests/double_nn_a1.c shows that this
  * equals separate passes).
  *
- * The KL has two parts. Within a segment theta does not move, so the prior of row t is the
- * posterior of row t-1 (at the first row of a window, N(0, 1)); where a segment begins it is
- * p_gamma of the last theta. Both are means over their own rows, and their weights carry the share
- * of those rows: phi follows the sum over all rows, while gamma and C_tt are not drowned where
- * changes are rare.
- *
  * Pixels would enter in front of `s` and `s1`: a state-inference network in the group phi. */
 #include "model/fnvae.h"
 
@@ -29,7 +23,8 @@ const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. */
+/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. It starts almost certain: decoders learn
+ * to overlook a latent that is mostly noise, and a weak factor might then never be taken up. */
 static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
 {
     char name[32];
@@ -43,18 +38,32 @@ static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_va
     nn_var out =
         nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
     q.mean = nn_slice(out, 0, n);
-    q.log_std = nn_clip(nn_slice(out, n, n), -7, 2);
+    q.log_std = nn_clip(nn_affine(nn_slice(out, n, n), 1, -2), -7, 2);
     q.sample = NN_NONE;
     return q;
 }
 
-/* p_gamma: factor j of the next segment reads the factors of this one that C_tt[., j] lets through.
- */
-nn_var fnvae_record_prior(fnvae *f, const char *kind, nn_var theta, nn_var C)
+/* p_gamma: factor j of the next segment reads the factors of this one, and of those before, that
+ * C_tt[., j] lets through. */
+nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_var C)
 {
-    int n = nn_shape_of(theta).D;
-    return nn_masked_mlp(f->group[FNVAE_GAMMA], kind, NN_IN(theta), C, n, 2, f->o.prior, NN_TANH,
-                         1);
+    char name[32];
+    nn_group *gamma = f->group[FNVAE_GAMMA];
+    int n = nn_shape_of(theta[0]).D, width = f->o.prior;
+    nn_var sum = NN_NONE;
+    for (int lag = 0; lag < f->o.order; lag++) {
+        snprintf(name, sizeof name, "%s.1.W%d", kind, lag);
+        nn_var W = nn_param(gamma, name, 1, n, n * width, NN_INIT_FAN_IN, 1);
+        nn_var part = nn_linear(NN_IN(theta[lag]), nn_fold_mask(W, C), NN_NONE, NN_LINEAR);
+        sum = lag ? nn_add(sum, part) : part;
+    }
+    snprintf(name, sizeof name, "%s.1.b", kind);
+    nn_var b = nn_param(gamma, name, 1, 1, n * width, NN_INIT_FAN_IN, 1);
+    nn_var h = nn_activate(nn_add(sum, b), NN_TANH);
+    snprintf(name, sizeof name, "%s.2", kind);
+    h = nn_dense(gamma, name, NN_IN(h), n, false, width, NN_TANH);
+    snprintf(name, sizeof name, "%s.out", kind);
+    return nn_dense(gamma, name, NN_IN(h), n, false, 1, NN_LINEAR);
 }
 
 /* p_alpha1: dimension i of the normalised change of state, behind its own masks. */
@@ -65,7 +74,7 @@ nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
 }
 
 /* What the reward decoders read, by o.reward_reads: both, before, after. */
-static nn_list reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
+nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
 {
     if (f->o.reward_reads == 0) return NN_IN(s, a, s1, theta_r);
     return f->o.reward_reads == 1 ? NN_IN(s, a, theta_r) : NN_IN(a, s1, theta_r);
@@ -78,56 +87,8 @@ int fnvae_reward_inputs(const fnvae *f)
 
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
 {
-    return nn_masked_mlp(f->group[FNVAE_BETA], "rec", reward_list(f, s, a, s1, theta_r),
+    return nn_masked_mlp(f->group[FNVAE_BETA], "rec", fnvae_reward_list(f, s, a, s1, theta_r),
                          f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
-}
-
-/* ---- costs ----------------------------------------------------------------------------------- */
-
-/* A cost under the decoders' fixed standard deviation. */
-static nn_var gauss_cost(const fnvae *f, nn_var target, nn_var mean, nn_var weight)
-{
-    return nn_affine(nn_gauss_nll(target, mean, NN_NONE, weight), 1 / (f->o.sd * f->o.sd), 0);
-}
-
-/* L_KL of one kind of factor, in its two parts; or the likelihood of the factors where observed. */
-static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, nn_var *stay,
-                      nn_var *move)
-{
-    nn_var *in = f->in, spread = kind[0] == 's' ? f->spread_s : f->spread_r;
-    nn_var theta = nn_shift(nn_grad_scale(q.sample, f->k_move), NN_NONE);
-    nn_var mean = fnvae_record_prior(f, kind, theta, C);
-    nn_var log_std = nn_add(nn_affine(mean, 0, 0), nn_clip(spread, -7, 2)); /* for every row */
-    if (f->o.observed) {
-        *move = nn_gauss_nll(q.sample, mean, log_std, in[FNVAE_IN_w_move]);
-        *stay = nn_affine(*move, 0, 0);
-        return;
-    }
-    *move = nn_gauss_kl(nn_grad_scale(q.mean, f->k_move), nn_grad_scale(q.log_std, f->k_move), mean,
-                        log_std, in[FNVAE_IN_w_move]);
-    nn_var m = nn_grad_scale(q.mean, f->k_stay), l = nn_grad_scale(q.log_std, f->k_stay);
-    *stay = nn_gauss_kl(m, l, nn_shift(m, NN_NONE), nn_shift(l, NN_NONE), in[FNVAE_IN_w_stay]);
-}
-
-/* What the posterior mean of row t should be near to: the row before, their moving average (over
- * two) or their exponential one, whose terms beyond the third are below 1e-5 for beta = 0.98. */
-static nn_var smooth_reference(const fnvae *f, nn_var mean)
-{
-    const double beta = 0.98, rest = 1 - beta;
-    nn_var one = nn_shift(mean, NN_NONE), two = nn_shift(one, NN_NONE);
-    if (f->o.smooth == 1) return nn_add(nn_affine(one, 0.5, 0), nn_affine(two, 0.5, 0));
-    if (f->o.smooth == 2) {
-        nn_var three = nn_affine(nn_shift(two, NN_NONE), rest * rest * beta, 0);
-        return nn_add(nn_affine(one, beta, 0), nn_add(nn_affine(two, rest * beta, 0), three));
-    }
-    return one;
-}
-
-static nn_var record_smooth(fnvae *f, fnvae_posterior q)
-{
-    nn_var mean = nn_grad_scale(q.mean, f->k_smooth);
-    nn_var jump = nn_add(mean, nn_affine(smooth_reference(f, mean), -1, 0));
-    return nn_l1(jump, f->in[FNVAE_IN_w_smooth]);
 }
 
 /* ---- algorithm A1 ---------------------------------------------------------------------------- */
@@ -170,41 +131,6 @@ static void record_theta(fnvae *f)
     fnvae_record_posteriors(f, &seen, &f->theta_s, &f->theta_r);
     f->theta_s.sample = nn_gauss_sample(f->theta_s.mean, f->theta_s.log_std);
     f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
-}
-
-/* Reconstruct a transition of the segment, and predict the next one. */
-static void record_decoders(fnvae *f)
-{
-    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec];
-    nn_var s = in[FNVAE_IN_dec_s], a = in[FNVAE_IN_dec_a], s1 = in[FNVAE_IN_dec_s1];
-    f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k_rec));
-    f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k_rec));
-    f->cost[FNVAE_rec_dyn] = gauss_cost(f, in[FNVAE_IN_dec_ds], f->rec, w_rec);
-    f->cost[FNVAE_rec_rw] = gauss_cost(f, in[FNVAE_IN_dec_r], f->rec_r, w_rec);
-
-    nn_var next_s = in[FNVAE_IN_s], next_a = in[FNVAE_IN_a];
-    nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
-    nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
-    nn_var pred = nn_mlp(f->group[FNVAE_ALPHA], "pred", NN_IN(next_s, next_a, theta_s), 1, 2,
-                         f->o.dense, NN_TANH, f->z.d);
-    nn_var pred_r = nn_mlp(f->group[FNVAE_BETA], "pred",
-                           reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r), 1, 2,
-                           f->o.dense, NN_TANH, 1);
-    f->cost[FNVAE_pred_dyn] = gauss_cost(f, in[FNVAE_IN_ds], pred, w_pred);
-    f->cost[FNVAE_pred_rw] = gauss_cost(f, in[FNVAE_IN_r], pred_r, w_pred);
-}
-
-static void record_divergence(fnvae *f)
-{
-    nn_var stay[2], move[2];
-    nn_group *gamma = f->group[FNVAE_GAMMA];
-    f->spread_s = nn_param(gamma, "s.log_std", 1, 1, f->z.p, NN_INIT_ZERO, 0);
-    f->spread_r = nn_param(gamma, "r.log_std", 1, 1, f->z.q, NN_INIT_ZERO, 0);
-    record_kl(f, "s", f->theta_s, f->mask[MASK_TT_S].C, &stay[0], &move[0]);
-    record_kl(f, "r", f->theta_r, f->mask[MASK_TT_R].C, &stay[1], &move[1]);
-    f->cost[FNVAE_kl_stay] = nn_add(stay[0], stay[1]);
-    f->cost[FNVAE_kl_move] = nn_add(move[0], move[1]);
-    f->cost[FNVAE_smooth] = nn_add(record_smooth(f, f->theta_s), record_smooth(f, f->theta_r));
 }
 
 /* The learned weights see the costs, and the costs do not see them: their values become k. */
@@ -258,6 +184,8 @@ static void record_inputs(fnvae *f)
     f->k_stay = nn_scalar(f->g, "k_stay", f->o.k3);
     f->k_move = nn_scalar(f->g, "k_move", f->o.k3);
     f->k_smooth = nn_scalar(f->g, "k_smooth", f->o.smooth == 3 ? 0 : f->o.k5);
+    f->k_sparse = nn_scalar(f->g, "k_sparse", f->o.k4);
+    f->k_noise = nn_scalar(f->g, "k_noise", 0);
     f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
     f->frozen = nn_scalar(f->g, "gates frozen", 0);
 }
@@ -317,8 +245,8 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     record_inputs(f);
     fnvae_record_masks(f);
     record_theta(f);
-    record_decoders(f);
-    record_divergence(f);
+    fnvae_record_decoders(f);
+    fnvae_record_divergence(f);
     fnvae_record_belief(f);
     fnvae_record_encode(f);
     TRY(record_plans(f)); /* plans come last: they know only what was recorded before them */
@@ -367,8 +295,22 @@ static void set_weights(fnvae *f, int r)
     nn_scalar_set(f->k_smooth, r, k[3]);
 }
 
+/* Edges are dear at first: those that networks merely grew up with close, and do not come back when
+ * the price falls; those that explain more than the last price do. */
+static double price_now(const fnvae *f)
+{
+    const fnvae_options *o = &f->o;
+    double from = o->masks_from * o->updates, until = o->masks_until * o->updates;
+    double left = until > from ? ((double)f->update - until) / (from - until) : 0;
+    return o->k4 * pow(o->price_first, fmin(fmax(left, 0), 1));
+}
+
 static void upload(fnvae *f)
 {
+    for (int r = 0; r < f->replicas; r++) {
+        nn_scalar_set(f->k_sparse, r, price_now(f));
+        nn_scalar_set(f->k_noise, r, f->update >= fnvae_share(f, f->o.sd_from));
+    }
     for (int k = 0; k < FNVAE_INPUT_COUNT; k++) nn_write_all(f->in[k], f->host[k]);
     for (int r = 0; r < f->replicas; r++) set_weights(f, r);
 }
@@ -408,11 +350,11 @@ double fnvae_cost(const fnvae *f, int cost, int replica)
 double fnvae_total(const fnvae *f, int replica)
 {
     const nn_var k[FNVAE_COST_COUNT] = {
-        [FNVAE_rec_dyn] = f->k_rec,   [FNVAE_rec_rw] = f->k_rec,   [FNVAE_pred_dyn] = f->k_pred,
-        [FNVAE_pred_rw] = f->k_pred,  [FNVAE_kl_stay] = f->k_stay, [FNVAE_kl_move] = f->k_move,
-        [FNVAE_smooth] = f->k_smooth, [FNVAE_sparse] = NN_NONE};
-    double total = 0;
-    for (int i = 0; i < FNVAE_COST_COUNT; i++) /* k4 stands in the cost itself */
-        total += (i == FNVAE_sparse ? 1 : nn_scalar_get(k[i], replica)) * fnvae_cost(f, i, replica);
+        [FNVAE_rec_dyn] = f->k_rec,  [FNVAE_rec_rw] = f->k_rec,   [FNVAE_pred_dyn] = f->k_pred,
+        [FNVAE_pred_rw] = f->k_pred, [FNVAE_kl_stay] = f->k_stay, [FNVAE_kl_move] = f->k_move,
+        [FNVAE_smooth] = f->k_smooth};
+    double total = fnvae_cost(f, FNVAE_sparse, replica); /* k4 stands in the cost itself */
+    for (int i = 0; i < FNVAE_COST_COUNT; i++)
+        if (k[i].graph) total += nn_scalar_get(k[i], replica) * fnvae_cost(f, i, replica);
     return total;
 }

@@ -34,6 +34,8 @@ enum { FNVAE_PHI, FNVAE_GAMMA, FNVAE_ALPHA, FNVAE_BETA, FNVAE_MASKS, FNVAE_WEIGH
     X(pred_rw)         \
     X(kl_stay)         \
     X(kl_move)         \
+    X(kl_next)         \
+    X(noise)           \
     X(sparse)          \
     X(smooth)
 enum {
@@ -75,24 +77,25 @@ typedef struct fnvae_mask {
 enum { MASK_S, MASK_R, MASK_TT_S, MASK_TT_R, FNVAE_MASK_COUNT };
 
 /* Inputs: what a window holds. Those of the decoders are drawn from the row's segment. */
-#define FNVAE_INPUTS(X)                              \
-    X(s, d)                                          \
-    X(a, m)                                          \
-    X(s1, d)                                         \
-    X(r, 1)                                          \
-    X(ds, d)                                         \
-    X(change, 1) /* what the encoder is told */      \
-    X(dec_s, d)                                      \
-    X(dec_a, m)                                      \
-    X(dec_s1, d)                                     \
-    X(dec_r, 1)                                      \
-    X(dec_ds, d)                                     \
-    X(theta_s, p) /* the truth, for `observed` */    \
-    X(theta_r, q)                                    \
-    X(w_rec, 1)  /* its posterior has seen enough */ \
-    X(w_pred, 1) /* row t is predicted from t-1 */   \
-    X(w_stay, 1) /* its segment began before */      \
-    X(w_move, 1) /* it begins a segment */           \
+#define FNVAE_INPUTS(X)                                          \
+    X(s, d)                                                      \
+    X(a, m)                                                      \
+    X(s1, d)                                                     \
+    X(r, 1)                                                      \
+    X(ds, d)                                                     \
+    X(change, 1) /* what the encoder is told */                  \
+    X(dec_s, d)                                                  \
+    X(dec_a, m)                                                  \
+    X(dec_s1, d)                                                 \
+    X(dec_r, 1)                                                  \
+    X(dec_ds, d)                                                 \
+    X(theta_s, p) /* the truth, for `observed` */                \
+    X(theta_r, q)                                                \
+    X(w_rec, 1)  /* its posterior has seen enough */             \
+    X(w_pred, 1) /* row t is predicted from t-1 */               \
+    X(w_stay, 1) /* its segment began before */                  \
+    X(w_move, 1) /* it begins a segment */                       \
+    X(w_next, 1) /* its theta is what p_gamma was to foretell */ \
     X(w_smooth, 1)
 enum {
 #define X(name, width) FNVAE_IN_##name,
@@ -106,7 +109,9 @@ typedef struct fnvae_seen {
     nn_var s, a, s1, r, change, state_s, state_r;
 } fnvae_seen;
 
-enum { FNVAE_SEEN = 5 }; /* the transitions among them */
+enum {
+    FNVAE_SEEN = 7
+}; /* inputs of an encoding: the transitions, and whether theta moved before */
 
 typedef struct fnvae {
     fnvae_options o;
@@ -120,15 +125,17 @@ typedef struct fnvae {
     fnvae_mask mask[FNVAE_MASK_COUNT];
     fnvae_posterior theta_s, theta_r;
     nn_var spread_s, spread_r;                      /* (1, 1, p or q): log_std of p_gamma */
+    nn_var noise_s, noise_r;                        /* (1, 1, d or 1): log_std of the decoders */
     nn_var rec, rec_r;                              /* what alpha1 and beta1 say */
     nn_var k_rec, k_pred, k_stay, k_move, k_smooth; /* on the edges out of phi */
+    nn_var k_sparse, k_noise;
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
     nn_plan *learn, *learn_fixed, *posterior; /* all groups; without masks; forward only */
 
     /* the belief: the same parameters recorded for one step of `belief_batch` worlds (belief.c) */
     fnvae_seen b_seen;
-    nn_var b_theta_s, b_theta_r;
+    nn_var b_theta_s[2], b_theta_r[2]; /* of this segment, of the one before */
     fnvae_posterior b_q_s, b_q_r;
     nn_var b_next_s, b_next_r, b_spread_s, b_spread_r;
     nn_var b_rec, b_rec_r;
@@ -186,11 +193,14 @@ int fnvae_reward_inputs(const fnvae *f);
 /* q_phi on a recording */
 void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
                              fnvae_posterior *q_r);
-/* the mean of p_gamma on theta (T, B, n) */
-nn_var fnvae_record_prior(fnvae *f, const char *kind, nn_var theta, nn_var C);
+/* the mean of p_gamma on the last segments' theta, o.order of (T, B, n), the latest first */
+nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_var C);
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
+nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
 void fnvae_record_masks(fnvae *f);
+void fnvae_record_decoders(fnvae *f);
+void fnvae_record_divergence(fnvae *f);
 void fnvae_record_belief(fnvae *f);
 int fnvae_plan_belief(fnvae *f);
 void fnvae_record_encode(fnvae *f);

@@ -118,20 +118,37 @@ static bool evident(const fnvae *f, int seen, int length)
     return seen >= (f->o.evidence < half ? f->o.evidence : half);
 }
 
+/* Rows [from, to) of a window that share theta with row t: its segment; and where segments are
+ * short, as when theta moves at every step, what is near, for it moves little. */
+typedef struct neighbours {
+    int from, to;
+} neighbours;
+
+static neighbours near_to(const fnvae *f, int t, int from, int to)
+{
+    int near = f->o.near, T = f->o.window;
+    if (to - from >= near) return (neighbours){from, to};
+    return (neighbours){t > near ? t - near : 0, t + near < T ? t + near + 1 : T};
+}
+
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
 {
-    int T = f->o.window;
-    for (int from = 0, to; from < T; from = to) { /* segment by segment */
+    int T = f->o.window, segment = 0;
+    for (int from = 0, to; from < T; from = to, segment++) { /* segment by segment */
         for (to = from + 1; to < T && !rows[to].change;) to++;
+        bool brief = to - from < f->o.near;
         for (int t = from; t < to; t++) {
-            bool moves = rows[t].change && t > 0;
+            bool begins = rows[t].change && t > 0, foretold = segment >= f->o.order;
+            bool known = brief ? evident(f, t, T) : evident(f, t - from, to - from);
+            neighbours k = near_to(f, t, from, to);
             put_row(f, replica, t, b, &rows[t]);
             put_decoded(f, replica, t, b,
-                        &rows[from + (int)rng_below(pick, (uint32_t)(to - from))]);
-            *place(f, FNVAE_IN_w_rec, replica, t, b) = evident(f, t - from, to - from);
+                        &rows[k.from + (int)rng_below(pick, (uint32_t)(k.to - k.from))]);
+            *place(f, FNVAE_IN_w_rec, replica, t, b) = known;
             *place(f, FNVAE_IN_w_pred, replica, t, b) = predicted(rows, t);
-            *place(f, FNVAE_IN_w_move, replica, t, b) = moves;
-            *place(f, FNVAE_IN_w_stay, replica, t, b) = !moves;
+            *place(f, FNVAE_IN_w_move, replica, t, b) = begins && foretold;
+            *place(f, FNVAE_IN_w_next, replica, t, b) = known && foretold;
+            *place(f, FNVAE_IN_w_stay, replica, t, b) = !begins;
             *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > 0;
         }
     }

@@ -13,11 +13,11 @@ static const struct {
     const char *name, *ini;
 } presets[] = {
     {"paper", "[fnvae]\n"
-              "window = 50\nbatch = 256\nencoder = 256\nlstm = 256\n"
+              "window = 200\nbatch = 64\nencoder = 256\nlstm = 256\n"
               "prior = 512\nbank = 512\ndense = 512\n"},
     {"standard", ""},
     {"small", "[fnvae]\n"
-              "batch = 4\nencoder = 32\nlstm = 32\nprior = 16\nbank = 16\ndense = 32\n"},
+              "batch = 2\nencoder = 32\nlstm = 32\nprior = 16\nbank = 16\ndense = 32\n"},
 };
 
 int fnvae_preset(const char *name, const char **ini)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -36,14 +37,34 @@ static void solve(double *A, double *b, int n)
     }
 }
 
+double linear_map_at(const double *w, const float *x, int k)
+{
+    double guess = w[k];
+    for (int j = 0; j < k; j++) guess += w[j] * (double)x[j];
+    return guess;
+}
+
+bool linear_map_fit(const float *x, int k, const double *y, int n, double *w)
+{
+    size_t width = (size_t)k + 1;
+    if (n < 2 * (k + 2)) return false;
+    double *A = mem_alloc(width * width * sizeof *A);
+    if (!A) return false;
+    memset(w, 0, width * sizeof *w);
+    for (int i = 0; i < n; i += 2) add_sample(A, w, x + (size_t)i * (size_t)k, k, y[i]);
+    for (size_t i = 0; i < width; i++) A[i * width + i] += 1e-6 * n;
+    solve(A, w, k + 1);
+    mem_free(A);
+    return true;
+}
+
 static double judge(const double *w, const float *x, int k, const double *y, int n)
 {
     double mean = 0, left = 0, all = 0, count = 0;
     for (int i = 1; i < n; i += 2, count++) mean += y[i];
     mean /= count;
     for (int i = 1; i < n; i += 2) {
-        double guess = w[k];
-        for (int j = 0; j < k; j++) guess += w[j] * (double)x[(size_t)i * (size_t)k + (size_t)j];
+        double guess = linear_map_at(w, x + (size_t)i * (size_t)k, k);
         left += (y[i] - guess) * (y[i] - guess);
         all += (y[i] - mean) * (y[i] - mean);
     }
@@ -52,16 +73,8 @@ static double judge(const double *w, const float *x, int k, const double *y, int
 
 double linear_map_r2(const float *x, int k, const double *y, int n)
 {
-    size_t width = (size_t)k + 1;
-    if (n < 2 * (k + 2)) return NAN;
-    double *A = mem_alloc(width * width * sizeof *A), *b = mem_alloc(width * sizeof *b), r2 = NAN;
-    if (A && b) {
-        for (int i = 0; i < n; i += 2) add_sample(A, b, x + (size_t)i * (size_t)k, k, y[i]);
-        for (size_t i = 0; i < width; i++) A[i * width + i] += 1e-6 * n;
-        solve(A, b, k + 1);
-        r2 = judge(b, x, k, y, n);
-    }
-    mem_free(A);
-    mem_free(b);
+    double *w = mem_alloc(((size_t)k + 1) * sizeof *w), r2 = NAN;
+    if (w && linear_map_fit(x, k, y, n, w)) r2 = judge(w, x, k, y, n);
+    mem_free(w);
     return r2;
 }

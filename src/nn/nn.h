@@ -222,7 +222,8 @@ nn_var nn_clip(nn_var x, double low, double high);
 nn_var nn_concat(nn_list x);
 nn_var nn_slice(nn_var x, int from, int count); /* of the features */
 nn_var nn_shift(nn_var x, nn_var first);        /* y_t = x_{t-1}; y_0 = first, or 0 */
-nn_var nn_detach(nn_var x);                     /* no gradient passes */
+nn_var nn_hold(nn_var x, nn_var when); /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
+nn_var nn_detach(nn_var x);            /* no gradient passes */
 nn_var nn_grad_scale(nn_var x, nn_var k); /* x, with its gradient multiplied by the scalar k */
 
 nn_var nn_gauss_sample(nn_var mean, nn_var log_std);

@@ -7,19 +7,20 @@ gradient of its own costs in a pass of its own, as the paper's algorithm has it,
 one. Random operators draw from the streams of their nodes, NODES below: the C test says when a name has changed.
 """
 import json
+import math
 import sys
 
 import torch
 import torch.nn.functional as F
 
-from make_golden import bank, kl, lstm, normals, row_mean, shift, unit, words
+from make_golden import bank, hold, kl, lstm, nll, normals, row_mean, shift, unit, words
 
 torch.set_default_dtype(torch.float64)
 Z = dict(d=3, m=2, p=2, q=1)
-O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
+O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, sd_least=0.45, sd_from=0, price_first=1, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
          k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
 NODES = dict(
-    C_s="gate#29", c_r="gate#39", C_tt_s="gate#49", C_tt_r="gate#59", theta_s="gauss_sample#107", theta_r="gauss_sample#108")
+    C_s="gate#32", c_r="gate#42", C_tt_s="gate#52", C_tt_r="gate#62", theta_s="gauss_sample#112", theta_r="gauss_sample#113")
 T, B = O["window"], O["batch"]
 random = torch.Generator().manual_seed(5)
 
@@ -36,7 +37,7 @@ widths = dict(s=d, a=m, s1=d, r=1, ds=d, dec_s=d, dec_a=m, dec_s1=d, dec_r=1, de
 inputs = {name: draw(T, B, n) for name, n in widths.items()}
 flags = {  # rows of T, columns of B
     "change": [[1, 0], [0, 1], [1, 0], [0, 0]], "w_rec": [[0, 1], [1, 1], [0, 1], [1, 0]], "w_pred": [[0, 0], [1, 0], [0, 1], [1, 1]],
-    "w_move": [[0, 0], [0, 1], [1, 0], [0, 0]], "w_stay": [[1, 1], [1, 0], [0, 1], [1, 1]],
+    "w_move": [[0, 0], [0, 1], [1, 0], [0, 0]], "w_next": [[0, 1], [0, 1], [1, 0], [1, 1]], "w_stay": [[1, 1], [1, 0], [0, 1], [1, 1]],
     "w_smooth": [[0, 0], [1, 1], [1, 1], [1, 1]]}
 inputs |= {name: torch.tensor(rows).double().unsqueeze(-1) for name, rows in flags.items()}
 params = {}
@@ -83,13 +84,31 @@ def infer(kind, x, n):
     gates = dense("phi", kind + ".lstm", F.relu(h), 1, True, 4 * O["lstm"], lambda x: x)
     hc = lstm(gates, param("phi", kind + ".lstm.h.W", 1, O["lstm"], 4 * O["lstm"]))
     out = dense("phi", kind + ".head", hc[..., :O["lstm"]], 1, True, 2 * n, lambda x: x)
-    mean, log_std = out[..., :n], out[..., n:].clamp(-7, 2)
+    mean, log_std = out[..., :n], (out[..., n:] - 2).clamp(-7, 2)
     eps = normals(NODES["theta_" + kind], T * B * n).reshape(T, B, n)
     return mean, log_std, mean + log_std.exp() * eps
 
 
-def gauss(target, mean, weight=None):
-    return row_mean(((target - mean) ** 2).sum(-1, keepdim=True) / 2, weight) / O["sd"] ** 2
+def noise(group, target, guess, weight):
+    """The spread of a decoder, and the cost that it follows."""
+    log_sd = param(group, "log_sd", 1, 1, target.shape[-1], low=-1, high=0).clamp(math.log(O["sd_least"]), 0)
+    return log_sd.detach(), nll(target, guess.detach(), log_sd.expand_as(guess), weight)
+
+
+def gauss(target, mean, log_sd, weight):
+    return row_mean((((target - mean) / log_sd.exp()) ** 2).sum(-1, keepdim=True) / 2, weight)
+
+
+def dynamics(kind, mean, C):
+    """The mean of p_gamma on the ends of the last two segments, both behind the same mask."""
+    n, width, h = mean.shape[-1], O["prior"], 0
+    for lag in range(2):
+        mean = hold(shift(mean), inputs["change"])
+        W = param("gamma", f"{kind}.1.W{lag}", 1, n, n * width)
+        h = h + mean @ (W * C.repeat_interleave(width, 2))[0]
+    h = torch.tanh(h + param("gamma", kind + ".1.b", 1, 1, n * width))
+    h = dense("gamma", kind + ".2", h, n, False, width, torch.tanh)
+    return dense("gamma", kind + ".out", h, n, False, 1, lambda x: x)
 
 
 def costs():
@@ -113,28 +132,32 @@ def costs():
                 torch.tanh, 1, c)
     pred = mlp("alpha", "pred", torch.cat([I["s"], I["a"], shift(ts)], -1), 1, 2, O["dense"], torch.tanh, d)
     pred_r = mlp("beta", "pred", torch.cat([I["s"], I["a"], I["s1"], shift(tr)], -1), 1, 2, O["dense"], torch.tanh, 1)
-    stay = move = smooth = 0
+    sd_s, noise_s = noise("alpha", I["ds"], pred, I["w_pred"])
+    sd_r, noise_r = noise("beta", I["r"], pred_r, I["w_pred"])
+    stay = move = after = smooth = 0
     for kind, n in (("s", p), ("r", q)):
         mean, log_std, sample = theta[kind]
-        prior = mlp("gamma", kind, shift(sample), n, 2, O["prior"], torch.tanh, 1, C_tt[kind])
+        prior = dynamics(kind, mean, C_tt[kind])
         spread = param("gamma", kind + ".log_std", 1, 1, n).clamp(-7, 2).expand(T, B, n)
-        move = move + kl(mean, log_std, prior, spread, I["w_move"])
+        move = move + kl(mean, log_std, prior.detach(), spread.detach(), I["w_move"])
+        after = after + kl(mean.detach(), log_std.detach(), prior, spread, I["w_next"])
         stay = stay + kl(mean, log_std, shift(mean), shift(log_std), I["w_stay"])
         smooth = smooth + row_mean((mean - shift(mean)).abs().sum(-1, keepdim=True), I["w_smooth"])
-    return dict(rec_dyn=gauss(I["dec_ds"], rec, I["w_rec"]), rec_rw=gauss(I["dec_r"], rec_r, I["w_rec"]),
-                pred_dyn=gauss(I["ds"], pred, I["w_pred"]), pred_rw=gauss(I["r"], pred_r, I["w_pred"]), kl_stay=stay,
-                kl_move=move, sparse=O["k4"] * (open_s + open_r + open_tt), smooth=smooth)
+    return dict(rec_dyn=gauss(I["dec_ds"], rec, sd_s, I["w_rec"]), rec_rw=gauss(I["dec_r"], rec_r, sd_r, I["w_rec"]),
+                pred_dyn=gauss(I["ds"], pred, sd_s, I["w_pred"]), pred_rw=gauss(I["r"], pred_r, sd_r, I["w_pred"]),
+                kl_stay=stay, kl_move=move, kl_next=after, noise=noise_s + noise_r, noise_s=noise_s, noise_r=noise_r,
+                sparse=O["k4"] * (open_s + open_r + open_tt), smooth=smooth)
 
 
 c = costs()
 share = float(inputs["w_move"].mean())
 follows = {
     "phi": O["k1"] * (c["rec_dyn"] + c["rec_rw"]) + O["k2"] * (c["pred_dyn"] + c["pred_rw"])
-    + O["k3"] * ((1 - share) * c["kl_stay"] + share * c["kl_move"]) + O["k5"] * c["smooth"],
-    "gamma": c["kl_move"],
-    "alpha": c["rec_dyn"] + c["pred_dyn"],
-    "beta": c["rec_rw"] + c["pred_rw"],
-    "masks": c["rec_dyn"] + c["rec_rw"] + c["kl_move"] + c["sparse"],
+    + O["k3"] * ((1 - share) * c["kl_stay"] + share * (c["kl_move"] + c["kl_next"])) + O["k5"] * c["smooth"],
+    "gamma": c["kl_next"],
+    "alpha": c["rec_dyn"] + c["pred_dyn"] + c["noise_s"],
+    "beta": c["rec_rw"] + c["pred_rw"] + c["noise_r"],
+    "masks": c["rec_dyn"] + c["rec_rw"] + c["kl_next"] + c["sparse"],
 }
 grads = {}
 for group, total in follows.items():

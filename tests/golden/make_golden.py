@@ -114,6 +114,13 @@ def shift(x, first=None):
     return torch.cat([torch.zeros_like(x[:1]) if first is None else first, x[:-1]])
 
 
+def hold(x, when):
+    y = [torch.zeros_like(x[0])]
+    for t in range(len(x)):
+        y.append(torch.where(when[t] != 0, x[t], y[-1]))
+    return torch.stack(y[1:])
+
+
 def squash_logp(u, m, s):
     base = torch.distributions.Normal(m, s.exp())
     squash = torch.distributions.TanhTransform()
@@ -184,6 +191,7 @@ CASES = [  # name, operands (name, T, B, D, low, high[, binary]), function
     ("concat", [("x", *ROWS, 2, *U), ("y", *ROWS, 3, *U)], lambda x, y: torch.cat([x, y], -1)),
     ("slice", [("x", *ROWS, 6, *U)], lambda x: x[..., 1:4] + x[..., 2:5]),
     ("shift", [("x", *ROWS, 2, *U), ("first", 1, 4, 2, *U)], lambda x, f: shift(x) + shift(x, f)),
+    ("hold", [("x", *ROWS, 2, *U), ("_when", *ROWS, 1, 0, 1, True)], lambda x, w: hold(x, w) + 0.5 * x),
     ("gauss_sample", [("mean", *ROWS, 5, *U), ("log_std", *ROWS, 5, -2, 0.5)],
      lambda m, s: m + s.exp() * normals("gauss_sample#2", m.numel()).reshape(m.shape)),
     ("squash_logp", [("u", *ROWS, 3, -3, 3), ("mean", *ROWS, 3, *U), ("log_std", *ROWS, 3, -1, 0.5)], squash_logp),

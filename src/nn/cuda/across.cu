@@ -90,6 +90,59 @@ void shift_backward(const nn_call *c)
     launch(gpu_of(c), "shift backward", shift_back, elements(c), THREADS, *c);
 }
 
+/* ---- hold: y_t = x_t where it counts, else y_{t-1} ---------------------------------------------
+ */
+
+/* One thread per column of the B · D that every step has. */
+__global__ static void hold_on(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t B = (size_t)c.out.shape.B, D = (size_t)c.out.shape.D, step = B * D;
+    size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (k >= step) return;
+    const real *x = nn_v(&c.in[0], r), *when = nn_v(&c.in[1], r);
+    real held = 0, *y = nn_v(&c.out, r);
+    for (size_t t = 0; t < (size_t)c.out.shape.T; t++) {
+        if (when[t * B + k / D] != 0) held = x[t * step + k];
+        y[t * step + k] = held;
+    }
+}
+
+__global__ static void hold_back(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t B = (size_t)c.out.shape.B, D = (size_t)c.out.shape.D, step = B * D;
+    size_t k = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (k >= step) return;
+    const nn_tensor *x = &c.in[0];
+    const real *d = nn_g(&c.out, r), *when = nn_v(&c.in[1], r);
+    real held = 0;
+    for (size_t t = (size_t)c.out.shape.T; t-- > 0;) {
+        bool taken = when[t * B + k / D] != 0;
+        held += d[t * step + k];
+        NN_PUT(x->add, nn_g(x, r)[t * step + k], taken ? held : (real)0);
+        if (taken) held = 0;
+    }
+}
+
+static dim3 step_columns(const nn_call *c)
+{
+    size_t step = (size_t)c->out.shape.B * (size_t)c->out.shape.D;
+    return dim3(blocks_of(step, THREADS), (unsigned)c->replicas);
+}
+
+void hold_forward(const nn_call *c)
+{
+    launch(gpu_of(c), "hold", hold_on, step_columns(c), THREADS, *c);
+}
+
+void hold_backward(const nn_call *c)
+{
+    if (c->in[0].g) launch(gpu_of(c), "hold backward", hold_back, step_columns(c), THREADS, *c);
+}
+
 /* ---- fold_mask: W'[k·H + h] = C[k] W[k·H + h] ------------------------------------------------ */
 
 __global__ static void fold(const __grid_constant__ nn_call c)

@@ -195,6 +195,8 @@ static void fill_bodies(nn_backend *b)
     BACKWARD(conv2d_transpose);
     FORWARD(shift);
     BACKWARD(shift);
+    FORWARD(hold);
+    BACKWARD(hold);
     BACKWARD(add);
     BACKWARD(mul);
     FORWARD(mean);

@@ -6,7 +6,7 @@
  * backward passes the other way round: three readers serve all six products. */
 #include "nn/conv.h"
 #include "nn/cuda/columns.cuh"
-#include "nn/cuda/tile.cuh"
+#include "nn/cuda/operand.cuh"
 
 enum { THREADS = 256, MOST_SPLITS = 64 };
 
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(conv_tile::THREADS, conv_tile::RESIDENT)
 {
     await_previous();
     int from = (int)blockIdx.z * length, to = from + length < k ? from + length : k;
-    into out = {parts + (size_t)blockIdx.z * (size_t)m * (size_t)n, n, false};
+    into out = {parts + (size_t)blockIdx.z * (size_t)m * (size_t)n, n, false, NULL, NN_LINEAR};
     __shared__ conv_tile::memory mem;
     conv_tile::run(mem, (int)blockIdx.x * conv_tile::HEIGHT, (int)blockIdx.y * conv_tile::WIDTH, m,
                    n, from, to, one_by_one<A>{a}, one_by_one<B>{b}, out);

@@ -86,9 +86,14 @@ void run_row_steps(gpu *self, const nn_step *steps, int count);
 /* A single step of a body, for those that are made of a row step and something else. */
 void run_row_step(const nn_call *c, int op, bool backward);
 
+/* A gradient that one small layer alone writes is written times the slopes that belong to it, and
+ * marked so: the layer that reads it (for its weights, bias and inputs) need not look at them. */
+void fuse_slopes(nn_program *p);
+
 /* The others, by operator; NULL for those that are only ever row steps. */
 nn_body_fn linear_forward, linear_backward, fold_mask_forward, fold_mask_backward;
 nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
+nn_body_fn hold_forward, hold_backward;
 nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
 nn_body_fn add_backward, mul_backward;
 nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_forward;

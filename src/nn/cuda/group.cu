@@ -2,7 +2,8 @@
  *
  * Adam needs the norm of all gradients before it may change anything. Instead of three kernels, one
  * whose blocks wait for each other in between: partial sums, then everyone adds them up in the same
- * order, then the step. The rates are arguments: these kernels are queued, not captured. */
+ * order, then the step. Where a block is all there is of a replica it waits for nobody. The rates
+ * are arguments: these kernels are queued, not captured. */
 #include <cooperative_groups.h>
 
 #include "nn/cuda/cuda.cuh"
@@ -59,8 +60,9 @@ __device__ static double norm_of(const adam_args *a, size_t replica)
     return sqrt(block_sum(sum));
 }
 
-__global__ static void adam(const __grid_constant__ adam_args a)
+template <bool ALONE> __global__ static void adam(const __grid_constant__ adam_args a)
 {
+    if (ALONE) await_previous();
     const nn_adam_step *s = &a.s;
     size_t all = a.pieces * (size_t)s->replicas;
     bool stopped = *(volatile unsigned *)&a.fault->taken != 0; /* some earlier step went wrong */
@@ -69,7 +71,10 @@ __global__ static void adam(const __grid_constant__ adam_args a)
         double sum = sum_squares(s->g + p / a.pieces * s->n + at, n);
         if (threadIdx.x == 0) a.parts[p] = sum;
     }
-    cooperative_groups::this_grid().sync();
+    if (ALONE)
+        __syncthreads();
+    else
+        cooperative_groups::this_grid().sync();
     double norm = 0;
     size_t of = (size_t)-1;
     for (size_t p = blockIdx.x; p < all && !stopped; p += gridDim.x) {
@@ -94,17 +99,22 @@ void gpu_adam(void *arg, const nn_adam_step *s)
                    self->told};
     size_t blocks = a.pieces * (size_t)s->replicas, most = (size_t)self->processors * 4;
     if (s->n == 0) return;
+    if (a.pieces == 1) {
+        launch(self, "Adam", adam<true>, dim3((unsigned)s->replicas), THREADS, a);
+        return;
+    }
     if (blocks > most) blocks = most;
     void *args[] = {&a};
     gpu_ok(self,
-           cudaLaunchCooperativeKernel((const void *)adam, dim3((unsigned)blocks), dim3(THREADS),
-                                       args, 0, self->lanes[0].stream),
+           cudaLaunchCooperativeKernel((const void *)adam<false>, dim3((unsigned)blocks),
+                                       dim3(THREADS), args, 0, self->lanes[0].stream),
            "Adam");
 }
 
 __global__ static void follow(float *target, const float *source, size_t n, float tau,
                               const fault_word *fault)
 {
+    await_previous();
     if (fault->taken && tau != 1) return;
     for (size_t i = (blockIdx.x * (size_t)THREADS + threadIdx.x) * 4; i < n;
          i += (size_t)gridDim.x * THREADS * 4) {
@@ -123,6 +133,5 @@ void gpu_follow(void *arg, real *target, const real *source, size_t n, real tau)
     unsigned blocks = blocks_of(n, THREADS * 4), most = (unsigned)self->processors * 8;
     if (n == 0) return;
     if (blocks > most) blocks = most;
-    follow<<<blocks, THREADS, 0, self->lanes[0].stream>>>(target, source, n, tau, self->fault);
-    gpu_ok(self, cudaGetLastError(), "follow");
+    launch(self, "follow", follow, dim3(blocks), THREADS, target, source, n, tau, self->fault);
 }

@@ -1,36 +1,69 @@
 /* linear.cu - y = act(x W + b), for a bank of N members and all replicas.
  *
- * Small products (few rows) go through kernels of our own: joined inputs are read where they lie,
- * bias and activation are applied on writing, slopes on reading, and all of a layer's gradients
- * (weights, bias, every wanted input) are tiles of one kernel. Large ones (linear_big.cu) go
+ * Small products (few rows) go through kernels of our own, which apply the activation on writing.
+ * All of a layer's gradients (weights, bias, every wanted input) are tiles of one kernel. The
+ * slopes that belong to a gradient are multiplied in by the layer that writes it, or else in a pass
+ * of their own. Products of one network are too small to fill a GPU, and what counts is how long
+ * one tile takes; joined inputs are read where they lie. Those of many replicas stream their
+ * operands through wide tiles, and inputs are joined beforehand. Large ones (linear_big.cu) go
  * through cuBLAS. */
+#include <type_traits>
+
 #include "nn/cuda/linear.cuh"
-#include "nn/cuda/tile.cuh"
+#include "nn/cuda/operand.cuh"
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* Joined inputs, read where they lie; a bank has but one. */
-struct joined {
-    enum { along = true };
+/* Joined inputs, read where they lie; the four run along a row. A bank has but one input. */
+template <bool ALONG> struct joined {
+    enum { along = ALONG, aligned = false };
     const nn_call *c;
     int r;
-    __device__ float operator()(int row, int k) const
+    __device__ float4 quad(int x, int k, int extent, int depth, bool) const
     {
-        int i = 0;
-        while (k >= c->in[i].shape.D) k -= c->in[i++].shape.D;
-        const nn_tensor *x = &c->in[i];
-        return nn_v(x, r)[(size_t)row * (size_t)x->shape.D + (size_t)k];
+        int row = ALONG ? x : k, column = ALONG ? k : x, i = 0;
+        int inside = row < (ALONG ? extent : depth) ? (ALONG ? depth : extent) - column : 0;
+        float v[4] = {};
+        for (int e = 0; e < 4 && e < inside; e++, column++) {
+            while (column >= c->in[i].shape.D) column -= c->in[i++].shape.D;
+            v[e] = nn_v(&c->in[i], r)[(size_t)row * (size_t)c->in[i].shape.D + (size_t)column];
+        }
+        return {v[0], v[1], v[2], v[3]};
     }
 };
 
+/* Calls run(operand) with a member's inputs. */
+template <class TILE, bool ALONG, class F>
+__device__ static void with_inputs(const nn_call &c, int r, int member, const F &run)
+{
+    bool several = LINEAR_INPUTS(&c) > 1;
+    int own = member * c.in[LINEAR_INPUTS(&c)].shape.B;
+    if constexpr (TILE::STREAMED)
+        run(matrix<ALONG>(several ? nn_scratch(&c, r) : nn_v(&c.in[0], r) + own,
+                          several ? joined_width(&c) : c.in[0].shape.D));
+    else if (several)
+        run(joined<ALONG>{&c, r});
+    else
+        run(matrix<ALONG>(nn_v(&c.in[0], r) + own, c.in[0].shape.D));
+}
+
 struct finished {
-    const nn_call *c;
-    int r, first; /* column of y */
+    float *y;
+    const float *bias;
+    int width, act;
+    __device__ float2 before(int, int column, int inside) const
+    {
+        return bias ? load_pair(bias + column, false, inside) : float2{0, 0};
+    }
+    __device__ void put(int row, int column, float2 sum, float2 b, int inside) const
+    {
+        float2 v = {act_value(act, sum.x + b.x), act_value(act, sum.y + b.y)};
+        store_pair(y + (size_t)row * (size_t)width + (size_t)column, v, is_even(y, width), inside);
+    }
     __device__ void operator()(int row, int column, float sum) const
     {
-        size_t width = (size_t)c->out.shape.D, at = (size_t)(first + column);
-        if (LINEAR_BIAS(c)) sum += nn_v(&c->in[LINEAR_INPUTS(c) + 1], r)[at];
-        nn_v(&c->out, r)[(size_t)row * width + at] = act_value(LINEAR_ACT(c), sum);
+        if (bias) sum += bias[column];
+        y[(size_t)row * (size_t)width + (size_t)column] = act_value(act, sum);
     }
 };
 
@@ -42,22 +75,34 @@ __global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)];
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
     int rows = (int)nn_rows(c.out.shape), r = (int)blockIdx.z / N, member = (int)blockIdx.z % N;
-    size_t one = (size_t)inputs * (size_t)outputs;
-    matrix<false> b(nn_v(W, r) + (size_t)member * one, outputs);
-    matrix<true> a(nn_v(&c.in[0], r) + (size_t)(member * inputs), c.in[0].shape.D);
-    finished out = {&c, r, member * outputs};
-    __shared__ typename TILE::memory mem;
     int row = (int)blockIdx.y * TILE::HEIGHT, column = (int)blockIdx.x * TILE::WIDTH;
-    if (LINEAR_INPUTS(&c) == 1)
+    int first = member * outputs;
+    matrix<false> b(nn_v(W, r) + (size_t)first * (size_t)inputs, outputs);
+    const float *bias = LINEAR_BIAS(&c) ? nn_v(&c.in[LINEAR_INPUTS(&c) + 1], r) + first : NULL;
+    finished out = {nn_v(&c.out, r) + first, bias, c.out.shape.D, LINEAR_ACT(&c)};
+    __shared__ typename TILE::memory mem;
+    with_inputs<TILE, true>(c, r, member, [&](const auto &a) {
         TILE::run(mem, row, column, rows, outputs, 0, inputs, a, b, out);
-    else
-        TILE::run(mem, row, column, rows, outputs, 0, inputs, one_by_one<joined>{{&c, r}}, b, out);
+    });
 }
 
-/* Whether tiles of 64 × 64 would keep the GPU busy. */
-static bool many(const gpu *self, int m, int n, int count)
+enum { BUSY = 4 }; /* wide tiles per processor, from which on each need not be quick */
+
+/* Wide tiles per processor, of a product that has as many rows as the output. */
+static int fill(const nn_call *c, int columns)
 {
-    return (long)((m + 63) / 64) * ((n + 63) / 64) * count >= self->processors;
+    size_t tiles = (size_t)blocks_of(nn_rows(c->out.shape), wide_tile::HEIGHT) *
+                   blocks_of((size_t)columns, wide_tile::WIDTH);
+    return (int)(tiles * (size_t)(c->in[LINEAR_INPUTS(c)].shape.T * c->replicas) /
+                 (size_t)gpu_of(c)->processors);
+}
+
+/* The same for the gradients, of which the largest counts. With none of them the tiles are small,
+ * else they are streamed, and inputs are joined on the way forward. */
+static int fill_backward(const nn_call *c)
+{
+    nn_shape W = c->in[LINEAR_INPUTS(c)].shape;
+    return fill(c, W.B > W.D ? W.B : W.D);
 }
 
 template <class TILE> static void launch_forward(const nn_call *c)
@@ -70,97 +115,115 @@ template <class TILE> static void launch_forward(const nn_call *c)
 
 void linear_forward(const nn_call *c)
 {
-    nn_shape W = c->in[LINEAR_INPUTS(c)].shape;
-    int rows = (int)nn_rows(c->out.shape);
-    if (linear_is_big(c))
+    int outputs = c->in[LINEAR_INPUTS(c)].shape.D, full = fill(c, outputs);
+    bool narrow = outputs <= narrow_tile::WIDTH;
+    if (linear_is_big(c)) {
         linear_big_forward(c);
-    else if (many(gpu_of(c), rows, W.D, W.T * c->replicas))
-        launch_forward<medium_tile>(c);
-    else
+        return;
+    }
+    if (LINEAR_INPUTS(c) > 1 && fill_backward(c) > 0) join_inputs(c);
+    if (full == 0)
         launch_forward<small_tile>(c);
+    else if (full < BUSY)
+        narrow ? launch_forward<brisk_narrow_tile>(c) : launch_forward<brisk_wide_tile>(c);
+    else
+        narrow ? launch_forward<narrow_tile>(c) : launch_forward<wide_tile>(c);
 }
 
 /* ---- backward: all gradients of a layer are tiles of one kernel ------------------------------ */
 
-/* A kind of gradient: dW of input k, dx of input k, or the bias; and its tiles. */
+/* A kind of gradient: dW, dx of one of the inputs, or the bias; and its tiles. */
 typedef struct job {
     enum { WEIGHTS, INPUT, BIAS } kind;
     int k, first; /* which input, and its first row in W */
     int m, n;
+    bool narrow;
     int row_tiles, column_tiles, tiles; /* of one member and replica; of all */
 } job;
 
 typedef struct jobs {
-    job list[2 * NN_MOST_INPUTS];
+    job list[NN_MOST_INPUTS + 2];
     int count, tiles;
 } jobs;
 
+/* dW = x^T dz */
 template <class TILE>
 __device__ static void weights(typename TILE::memory &mem, const nn_call &c, const job &j, int r,
                                int member, int row, int column)
 {
-    const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)], *x = &c.in[j.k];
-    int N = W->shape.T, outputs = W->shape.D, width = c.out.shape.D;
-    size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
-    size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
-    matrix<false> a(nn_v(x, r) + own, x->shape.D);
-    sloped<false> b(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
-    into out = {nn_g(W, r) + at, outputs, W->add};
-    TILE::run(mem, row, column, j.m, j.n, 0, (int)nn_rows(c.out.shape), a, b, out);
+    const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)];
+    int first = member * j.n, rows = (int)nn_rows(c.out.shape);
+    matrix<false> b(nn_g(&c.out, r) + first, c.out.shape.D);
+    into out = {nn_g(W, r) + (size_t)first * (size_t)j.m, j.n, W->add, NULL, NN_LINEAR};
+    with_inputs<TILE, false>(c, r, member, [&](const auto &a) {
+        TILE::run(mem, row, column, j.m, j.n, 0, rows, a, b, out);
+    });
 }
 
+/* dx = dz W^T */
 template <class TILE>
 __device__ static void input(typename TILE::memory &mem, const nn_call &c, const job &j, int r,
                              int member, int row, int column)
 {
     const nn_tensor *W = &c.in[LINEAR_INPUTS(&c)], *x = &c.in[j.k];
-    int N = W->shape.T, outputs = W->shape.D, width = c.out.shape.D;
+    int outputs = W->shape.D;
     size_t at = ((size_t)member * (size_t)W->shape.B + (size_t)j.first) * (size_t)outputs;
-    size_t own = (size_t)member * (size_t)(x->shape.D / N), to = (size_t)(member * outputs);
-    sloped<true> a(nn_g(&c.out, r) + to, nn_v(&c.out, r) + to, width, LINEAR_ACT(&c));
+    matrix<true> a(nn_g(&c.out, r) + member * outputs, c.out.shape.D);
     matrix<true> b(nn_v(W, r) + at, outputs);
-    into out = {nn_g(x, r) + own, x->shape.D, x->add};
+    const float *y = LINEAR_BEFORE(&c) == NN_LINEAR ? NULL : nn_v(x, r) + member * j.n;
+    into out = {nn_g(x, r) + member * j.n, x->shape.D, x->add, y, LINEAR_BEFORE(&c)};
     TILE::run(mem, row, column, j.m, j.n, 0, outputs, a, b, out);
 }
 
-/* Sums of columns: 32 of them per block, its warps taking turns at the rows. */
-template <class TILE> __device__ static void bias(const nn_call &c, int r, int column)
+template <class TILE>
+__device__ static void gradient(typename TILE::memory &mem, const nn_call &c, const job &j, int r,
+                                int member, int row, int column)
 {
-    __shared__ float part[TILE::THREADS];
+    if (j.kind == job::WEIGHTS)
+        weights<TILE>(mem, c, j, r, member, row * TILE::HEIGHT, column * TILE::WIDTH);
+    else
+        input<TILE>(mem, c, j, r, member, row * TILE::HEIGHT, column * TILE::WIDTH);
+}
+
+/* Sums of columns: 32 of them per block, its warps taking turns at the rows. */
+template <int THREADS> __device__ static void bias(const nn_call &c, int r, int column)
+{
+    __shared__ float part[THREADS];
     const nn_tensor *b = &c.in[LINEAR_INPUTS(&c) + 1];
     int lane_of = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, width = c.out.shape.D;
-    size_t rows = nn_rows(c.out.shape), at = (size_t)(column + lane_of);
-    const float *d = nn_g(&c.out, r), *y = nn_v(&c.out, r);
+    int at = column + lane_of, rows = at < width ? (int)nn_rows(c.out.shape) : 0;
+    const float *d = nn_g(&c.out, r) + at;
     float sum = 0;
-    for (size_t i = (size_t)warp; column + lane_of < width && i < rows; i += TILE::THREADS / 32) {
-        size_t e = i * (size_t)width + at;
-        sum += LINEAR_ACT(&c) == NN_LINEAR ? d[e] : act_slope(LINEAR_ACT(&c), y[e], d[e]);
-    }
+#pragma unroll 8
+    for (int i = warp; i < rows; i += THREADS / 32) sum += d[(size_t)i * (size_t)width];
     part[threadIdx.x] = sum;
     __syncthreads();
-    if (warp > 0 || column + lane_of >= width) return;
+    if (warp > 0 || at >= width) return;
     sum = 0;
-    for (int w = 0; w < TILE::THREADS / 32; w++) sum += part[w * 32 + lane_of];
+    for (int w = 0; w < THREADS / 32; w++) sum += part[w * 32 + lane_of];
     NN_PUT(b->add, nn_g(b, r)[at], sum);
 }
 
-template <class TILE>
-__global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
+template <class WIDE, class NARROW>
+__global__ void __launch_bounds__(WIDE::THREADS, WIDE::RESIDENT)
     backward(const __grid_constant__ nn_call c, const __grid_constant__ jobs all)
 {
     await_previous();
-    __shared__ typename TILE::memory mem;
+    __shared__ union {
+        typename WIDE::memory wide;
+        typename NARROW::memory narrow;
+    } mem;
     int i = 0, item = (int)blockIdx.x;
     while (item >= all.list[i].tiles) item -= all.list[i++].tiles;
     const job &j = all.list[i];
     int column = item % j.column_tiles, row = item / j.column_tiles % j.row_tiles;
     int which = item / j.column_tiles / j.row_tiles, N = c.in[LINEAR_INPUTS(&c)].shape.T;
     if (j.kind == job::BIAS)
-        bias<TILE>(c, which, column * 32);
-    else if (j.kind == job::WEIGHTS)
-        weights<TILE>(mem, c, j, which / N, which % N, row * TILE::HEIGHT, column * TILE::WIDTH);
+        bias<WIDE::THREADS>(c, which, column * 32);
+    else if (!std::is_same<WIDE, NARROW>::value && j.narrow)
+        gradient<NARROW>(mem.narrow, c, j, which / N, which % N, row, column);
     else
-        input<TILE>(mem, c, j, which / N, which % N, row * TILE::HEIGHT, column * TILE::WIDTH);
+        gradient<WIDE>(mem.wide, c, j, which / N, which % N, row, column);
 }
 
 static jobs list_jobs(const nn_call *c)
@@ -168,31 +231,34 @@ static jobs list_jobs(const nn_call *c)
     jobs all = {};
     const nn_tensor *W = &c->in[LINEAR_INPUTS(c)];
     int rows = (int)nn_rows(c->out.shape), N = W->shape.T;
+    if (W->g) all.list[all.count++] = {job::WEIGHTS, 0, 0, W->shape.B, W->shape.D, false, 0, 0, 0};
     for (int k = 0, first = 0; k < LINEAR_INPUTS(c); k++) {
         int D = c->in[k].shape.D / N;
-        if (W->g) all.list[all.count++] = {job::WEIGHTS, k, first, D, W->shape.D, 0, 0, 0};
-        if (c->in[k].g) all.list[all.count++] = {job::INPUT, k, first, rows, D, 0, 0, 0};
+        if (c->in[k].g) all.list[all.count++] = {job::INPUT, k, first, rows, D, false, 0, 0, 0};
         first += D;
     }
     if (LINEAR_BIAS(c) && c->in[LINEAR_INPUTS(c) + 1].g)
-        all.list[all.count++] = {job::BIAS, 0, 0, 0, c->out.shape.D, 0, 0, 0};
+        all.list[all.count++] = {job::BIAS, 0, 0, 1, c->out.shape.D, false, 0, 0, 0};
     return all;
 }
 
-template <class TILE> static void launch_backward(const nn_call *c, jobs *all)
+template <class WIDE, class NARROW> static void launch_backward(const nn_call *c, jobs *all)
 {
     int N = c->in[LINEAR_INPUTS(c)].shape.T;
     for (int i = 0; i < all->count; i++) {
         job *j = &all->list[i];
         bool sums = j->kind == job::BIAS;
-        j->row_tiles = sums ? 1 : (j->m + TILE::HEIGHT - 1) / TILE::HEIGHT;
-        j->column_tiles = sums ? (j->n + 31) / 32 : (j->n + TILE::WIDTH - 1) / TILE::WIDTH;
+        j->narrow = j->n <= NARROW::WIDTH;
+        int height = j->narrow ? (int)NARROW::HEIGHT : (int)WIDE::HEIGHT;
+        int width = sums ? 32 : j->narrow ? (int)NARROW::WIDTH : (int)WIDE::WIDTH;
+        j->row_tiles = (j->m + height - 1) / height;
+        j->column_tiles = (j->n + width - 1) / width;
         j->tiles = j->row_tiles * j->column_tiles * c->replicas * (sums ? 1 : N);
         all->tiles += j->tiles;
     }
     if (all->tiles > 0)
-        launch(gpu_of(c), "linear backward", backward<TILE>, dim3((unsigned)all->tiles),
-               TILE::THREADS, *c, *all);
+        launch(gpu_of(c), "linear backward", backward<WIDE, NARROW>, dim3((unsigned)all->tiles),
+               WIDE::THREADS, *c, *all);
 }
 
 void linear_backward(const nn_call *c)
@@ -202,12 +268,40 @@ void linear_backward(const nn_call *c)
         return;
     }
     jobs all = list_jobs(c);
-    bool busy = false;
-    for (int i = 0; i < all.count; i++)
-        busy = busy || many(gpu_of(c), all.list[i].m, all.list[i].n,
-                            c->replicas * c->in[LINEAR_INPUTS(c)].shape.T);
-    if (busy)
-        launch_backward<medium_tile>(c, &all);
+    if (!LINEAR_DONE(c)) apply_slopes(c, false);
+    if (fill_backward(c) == 0)
+        launch_backward<small_tile, small_tile>(c, &all);
+    else if (fill_backward(c) < BUSY)
+        launch_backward<brisk_wide_tile, brisk_narrow_tile>(c, &all);
     else
-        launch_backward<small_tile>(c, &all);
+        launch_backward<wide_tile, narrow_tile>(c, &all);
+}
+
+/* ---- slopes ---------------------------------------------------------------------------------- */
+
+/* The only backward step that writes a gradient, or NULL. */
+static nn_step *writer_of(nn_program *p, const real *g)
+{
+    nn_step *found = NULL;
+    for (size_t i = 0; i < p->step_count; i++)
+        for (int k = 0; p->steps[i].backward && k < p->steps[i].call.in_count; k++) {
+            if (p->steps[i].call.in[k].g != g) continue;
+            if (found) return NULL;
+            found = &p->steps[i];
+        }
+    return found;
+}
+
+void fuse_slopes(nn_program *p)
+{
+    for (size_t i = 0; i < p->step_count; i++) {
+        nn_call *c = &p->steps[i].call;
+        if (p->steps[i].op != NN_OP_linear || !p->steps[i].backward || linear_is_big(c)) continue;
+        nn_step *w = LINEAR_ACT(c) == NN_LINEAR ? NULL : writer_of(p, c->out.g);
+        if (!w || w->op != NN_OP_linear || linear_is_big(&w->call)) continue;
+        if (LINEAR_INPUTS(&w->call) > 1 || w->call.in[0].g != c->out.g || w->call.in[0].add)
+            continue;
+        LINEAR_BEFORE(&w->call) = LINEAR_ACT(c);
+        LINEAR_DONE(c) = 1;
+    }
 }

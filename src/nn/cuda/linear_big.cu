@@ -8,11 +8,6 @@ enum { THREADS = 256 };
 
 /* ---- joined inputs: rows padded to 16 bytes -------------------------------------------------- */
 
-static int joined_width(const nn_call *c)
-{
-    return (c->in[LINEAR_INPUTS(c)].shape.B + 3) / 4 * 4;
-}
-
 __global__ static void join(const __grid_constant__ nn_call c, int width)
 {
     await_previous();
@@ -27,7 +22,7 @@ __global__ static void join(const __grid_constant__ nn_call c, int width)
     nn_scratch(&c, r)[i] = x;
 }
 
-static void run_join(const nn_call *c)
+void join_inputs(const nn_call *c)
 {
     size_t n = nn_rows(c->out.shape) * (size_t)joined_width(c);
     launch(gpu_of(c), "joining inputs", join, dim3(blocks_of(n, THREADS), (unsigned)c->replicas),
@@ -172,7 +167,7 @@ void linear_big_forward(const nn_call *c)
     const nn_tensor *W = &c->in[LINEAR_INPUTS(c)];
     const nn_tensor *b = LINEAR_BIAS(c) ? &c->in[LINEAR_INPUTS(c) + 1] : NULL;
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
-    if (LINEAR_INPUTS(c) > 1) run_join(c);
+    if (LINEAR_INPUTS(c) > 1) join_inputs(c);
     bank_strides s = {};
     big_product p = {};
     p.m = (int)nn_rows(c->out.shape);
@@ -257,13 +252,18 @@ static void input_gradient(const nn_call *c, const nn_tensor *x, int first)
     run_bank(gpu_of(c), p, &s);
 }
 
-void linear_big_backward(const nn_call *c)
+void apply_slopes(const nn_call *c, bool sums)
 {
     const nn_tensor *b = LINEAR_BIAS(c) ? &c->in[LINEAR_INPUTS(c) + 1] : NULL;
-    slope_sums f = {c->out, b ? *b : c->out, LINEAR_ACT(c), b && b->g};
+    slope_sums f = {c->out, b ? *b : c->out, LINEAR_ACT(c), sums && b && b->g};
     if (f.wanted || f.act != NN_LINEAR)
         run_sum_columns(gpu_of(c), f, (int)nn_rows(c->out.shape), c->out.shape.D, c->replicas,
                         c->out.shape.D % 4 == 0 && c->out.stride % 4 == 0);
+}
+
+void linear_big_backward(const nn_call *c)
+{
+    apply_slopes(c, true);
     if (is_head(c)) {
         heads_backward(c);
         return;

@@ -4,13 +4,13 @@
  * cell for them as it writes. Backward, a block computes dh for some units of step t, from the
  * gates' gradients of step t + 1, and goes on to the gates' gradients of step t. So a step is one
  * kernel, and steps follow each other inside the plan's graph; the two encoders of an FN-VAE run
- * side by side. In the lower precisions the products run on the tensor cores, as tf32. Scratch
+ * side by side. In the lower precisions the products are tf32. Scratch
  * memory is laid out as on the CPU: gates, tanh c, h before each step, and dc.
  *
  *     i, f, g, o = gates_t + h_{t-1} W;   c_t = σ(f) c_{t-1} + σ(i) tanh(g);   h_t = σ(o) tanh(c_t)
  */
 #include "nn/cuda/big.cuh"
-#include "nn/cuda/tile.cuh"
+#include "nn/cuda/operand.cuh"
 
 /* attributes: 1 operand of the state, 2 of reset; -1 = none */
 #define STATE(c) ((c)->attr.i[1])
@@ -18,7 +18,7 @@
 
 enum { UNITS = 8, THREADS = 256 }; /* units of a forward block: 8 × 4 gates are a tile's width */
 
-typedef tile<32, 32, 8, 4, 8> gate_tile;
+typedef tile<32, 32, 1, 1, 8, 16, 1> gate_tile;
 
 typedef struct parts {
     float *gates, *tanh_c, *h_before, *dc;
@@ -69,7 +69,7 @@ struct gate_weights {
     const float *W;
     int H, unit;
     bool aligned;
-    __device__ float4 quad(int column, int k, int extent, int depth) const
+    __device__ float4 quad(int column, int k, int extent, int depth, bool) const
     {
         int u = unit + column % UNITS;
         const float *at = W + ((size_t)k * 4 + (size_t)(column / UNITS)) * (size_t)H + (size_t)u;
@@ -110,7 +110,7 @@ __device__ static void forward_cell(const nn_call *c, int r, int t, int b, int u
         p.h_before[(row + (size_t)B) * h + u] = starts(c, r, t + 1, b) ? 0 : now;
 }
 
-template <bool TF32>
+template <bool PRECISE>
 __global__ static void __launch_bounds__(THREADS, gate_tile::RESIDENT)
     forward_step(const __grid_constant__ nn_call c, int t)
 {
@@ -123,7 +123,8 @@ __global__ static void __launch_bounds__(THREADS, gate_tile::RESIDENT)
     matrix<true> h(parts_of(&c, r).h_before + at, H);
     gate_weights W = {nn_v(&c.in[1], r), H, unit0, is_aligned(nn_v(&c.in[1], r), H)};
     to_shared out = {sums, row0};
-    gate_tile::run<TF32>(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
+    gate_tile::run<PRECISE>(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
+    __syncthreads();
     int b = (int)threadIdx.x / UNITS, u = (int)threadIdx.x % UNITS;
     if (row0 + b < B && unit0 + u < H) forward_cell(&c, r, t, row0 + b, unit0 + u, &sums[b][u]);
 }
@@ -136,7 +137,7 @@ void lstm_forward(const nn_call *c)
            THREADS, *c);
     dim3 grid(blocks_of(H, UNITS), blocks_of(B, 32), (unsigned)c->replicas);
     void (*step)(nn_call, int) =
-        self->precision == NN_FP32 ? forward_step<false> : forward_step<true>;
+        self->precision == NN_FP32 ? forward_step<true> : forward_step<false>;
     for (int t = 0; t < c->out.shape.T; t++) launch(self, "lstm", step, grid, THREADS, *c, t);
 }
 
@@ -187,7 +188,7 @@ struct state_gradient {
 };
 
 /* dh_t = dgates_{t+1} W^T, then what becomes of it. t = -1: the state before the first step. */
-template <bool TF32>
+template <bool PRECISE>
 __global__ static void __launch_bounds__(THREADS)
     backward_step(const __grid_constant__ nn_call c, int t)
 {
@@ -199,9 +200,9 @@ __global__ static void __launch_bounds__(THREADS)
     size_t at = (size_t)(t + 1) * (size_t)B * 4 * (size_t)H;
     matrix<true> d(parts_of(&c, r).gates + at, 4 * H), W(nn_v(&c.in[1], r), 4 * H);
     if (t < 0)
-        small_tile::run<TF32>(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
+        small_tile::run<PRECISE>(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
     else
-        small_tile::run<TF32>(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
+        small_tile::run<PRECISE>(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
 }
 
 /* dW = h_before^T dgates, over all rows at once */
@@ -232,7 +233,7 @@ void lstm_backward(const nn_call *c)
     dim3 grid(blocks_of(H, 16), blocks_of(B, 32), (unsigned)c->replicas);
     bool state = STATE(c) > 0 && c->in[STATE(c)].g;
     void (*step)(nn_call, int) =
-        self->precision == NN_FP32 ? backward_step<false> : backward_step<true>;
+        self->precision == NN_FP32 ? backward_step<true> : backward_step<false>;
     for (int t = c->out.shape.T - 1; t >= (state ? -1 : 0); t--)
         launch(self, "lstm backward", step, grid, THREADS, *c, t);
     if (c->in[1].g) weight_gradient(c);

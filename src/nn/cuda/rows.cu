@@ -137,6 +137,7 @@ size_t row_count(const nn_step *s)
     case NN_OP_conv2d:
     case NN_OP_conv2d_transpose:
     case NN_OP_shift: /* reads its neighbour's rows */
+    case NN_OP_hold:
         return 0;
     case NN_OP_add:
     case NN_OP_mul:

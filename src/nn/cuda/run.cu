@@ -234,6 +234,7 @@ int gpu_prepare(void *arg, nn_program *p)
     compiled *x = (compiled *)self->host.alloc(sizeof *x);
     if (!x) return FANS_ENOMEM;
     p->compiled = x;
+    fuse_slopes(p);
     x->pieces = (piece *)self->host.alloc(most * sizeof *x->pieces);
     x->marks = (bool *)self->host.alloc(most * most * 2);
     if (!x->pieces || !x->marks) return FANS_ENOMEM;

@@ -1,0 +1,142 @@
+/* fnvae_costs.c - the costs of the FN-VAE: what is decoded, and how theta moves.
+ *
+ * The KL has two parts. Within a segment theta does not move, so the prior of row t is the
+ * posterior of row t-1 (at the first row of a window, N(0, 1)). Where a segment begins it is
+ * p_gamma of the last segments' theta. Both are means over their own rows, and their weights carry
+ * the share of those rows: phi follows the sum over all rows, while gamma and C_tt are not drowned
+ * where changes are rare.
+ *
+ * phi is drawn to p_gamma in the row that begins a segment (kl_move). p_gamma is drawn to what is
+ * known of the segment later, when it was seen (kl_next): the first row's posterior would teach it
+ * little more than itself. Both are one and the same where segments have one step. */
+#include <math.h>
+
+#include "model/fnvae.h"
+
+/* ---- decoders -------------------------------------------------------------------------------- */
+
+/* A spread (1, 1, n) for every row of `like`. */
+static nn_var for_rows(nn_var log_std, nn_var like)
+{
+    return nn_add(nn_affine(like, 0, 0), log_std);
+}
+
+/* The decoders' standard deviation: a parameter that follows the errors of `guess`, and that no
+ * other cost moves. So an error counts in units of what cannot be predicted, and a nat is a nat
+ * in noisy worlds and in exact ones. */
+static nn_var record_noise(fnvae *f, nn_group *group, nn_var target, nn_var guess, nn_var weight,
+                           nn_var *log_std)
+{
+    int n = nn_shape_of(target).D;
+    nn_var noise = nn_param(group, "log_sd", 1, 1, n, NN_INIT_CONSTANT, log(f->o.sd));
+    *log_std = nn_clip(nn_grad_scale(noise, f->k_noise), log(f->o.sd_least), 0);
+    return nn_gauss_nll(target, nn_detach(guess), for_rows(*log_std, guess), weight);
+}
+
+/* The squared error in units of the decoders' standard deviation: never negative. */
+static nn_var gauss_cost(nn_var target, nn_var mean, nn_var log_std, nn_var weight)
+{
+    nn_var scale = nn_activate(nn_affine(nn_detach(log_std), -1, 0), NN_EXP);
+    return nn_gauss_nll(nn_mul(target, scale), nn_mul(mean, scale), NN_NONE, weight);
+}
+
+/* Reconstruct a transition of the segment, and predict the next one. */
+void fnvae_record_decoders(fnvae *f)
+{
+    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec];
+    nn_var s = in[FNVAE_IN_dec_s], a = in[FNVAE_IN_dec_a], s1 = in[FNVAE_IN_dec_s1];
+    nn_var ds = in[FNVAE_IN_ds], r = in[FNVAE_IN_r];
+    f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k_rec));
+    f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k_rec));
+
+    nn_var next_s = in[FNVAE_IN_s], next_a = in[FNVAE_IN_a];
+    nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
+    nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
+    nn_var pred = nn_mlp(f->group[FNVAE_ALPHA], "pred", NN_IN(next_s, next_a, theta_s), 1, 2,
+                         f->o.dense, NN_TANH, f->z.d);
+    nn_var pred_r = nn_mlp(f->group[FNVAE_BETA], "pred",
+                           fnvae_reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r), 1, 2,
+                           f->o.dense, NN_TANH, 1);
+
+    nn_var noise[2];
+    noise[0] = f->o.predict_state
+                   ? record_noise(f, f->group[FNVAE_ALPHA], ds, pred, w_pred, &f->noise_s)
+                   : record_noise(f, f->group[FNVAE_ALPHA], in[FNVAE_IN_dec_ds], f->rec, w_rec,
+                                  &f->noise_s);
+    noise[1] = f->o.predict_reward
+                   ? record_noise(f, f->group[FNVAE_BETA], r, pred_r, w_pred, &f->noise_r)
+                   : record_noise(f, f->group[FNVAE_BETA], in[FNVAE_IN_dec_r], f->rec_r, w_rec,
+                                  &f->noise_r);
+    f->cost[FNVAE_noise] = nn_add(noise[0], noise[1]);
+    f->cost[FNVAE_rec_dyn] = gauss_cost(in[FNVAE_IN_dec_ds], f->rec, f->noise_s, w_rec);
+    f->cost[FNVAE_rec_rw] = gauss_cost(in[FNVAE_IN_dec_r], f->rec_r, f->noise_r, w_rec);
+    f->cost[FNVAE_pred_dyn] = gauss_cost(ds, pred, f->noise_s, w_pred);
+    f->cost[FNVAE_pred_rw] = gauss_cost(r, pred_r, f->noise_r, w_pred);
+}
+
+/* ---- the movement of theta ------------------------------------------------------------------- */
+
+/* The posterior means with which the last segments ended, the latest first; in every row. */
+static void record_ends(fnvae *f, fnvae_posterior q, nn_var *ends)
+{
+    nn_var mean = nn_grad_scale(q.mean, f->k_move);
+    for (int lag = 0; lag < f->o.order; lag++) {
+        mean = nn_hold(nn_shift(mean, NN_NONE), f->in[FNVAE_IN_change]);
+        ends[lag] = mean;
+    }
+}
+
+/* The parts of the KL for one kind of factor; or the likelihood of the factors where observed. */
+static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, nn_var *cost)
+{
+    nn_var *in = f->in, spread = kind[0] == 's' ? f->spread_s : f->spread_r, ends[2];
+    record_ends(f, q, ends);
+    nn_var mean = fnvae_record_prior(f, kind, ends, C);
+    nn_var log_std = for_rows(nn_clip(spread, -7, 2), mean);
+    if (f->o.observed) {
+        cost[FNVAE_kl_next] = nn_gauss_nll(q.sample, mean, log_std, in[FNVAE_IN_w_next]);
+        cost[FNVAE_kl_stay] = cost[FNVAE_kl_move] = nn_affine(cost[FNVAE_kl_next], 0, 0);
+        return;
+    }
+    cost[FNVAE_kl_next] =
+        nn_gauss_kl(nn_detach(q.mean), nn_detach(q.log_std), mean, log_std, in[FNVAE_IN_w_next]);
+    cost[FNVAE_kl_move] =
+        nn_gauss_kl(nn_grad_scale(q.mean, f->k_move), nn_grad_scale(q.log_std, f->k_move),
+                    nn_detach(mean), nn_detach(log_std), in[FNVAE_IN_w_move]);
+    nn_var m = nn_grad_scale(q.mean, f->k_stay), l = nn_grad_scale(q.log_std, f->k_stay);
+    cost[FNVAE_kl_stay] =
+        nn_gauss_kl(m, l, nn_shift(m, NN_NONE), nn_shift(l, NN_NONE), in[FNVAE_IN_w_stay]);
+}
+
+/* What the posterior mean of row t should be near to: the row before, their moving average (over
+ * two) or their exponential one, whose terms beyond the third are below 1e-5 for beta = 0.98. */
+static nn_var smooth_reference(const fnvae *f, nn_var mean)
+{
+    const double beta = 0.98, rest = 1 - beta;
+    nn_var one = nn_shift(mean, NN_NONE), two = nn_shift(one, NN_NONE);
+    if (f->o.smooth == 1) return nn_add(nn_affine(one, 0.5, 0), nn_affine(two, 0.5, 0));
+    if (f->o.smooth == 2) {
+        nn_var three = nn_affine(nn_shift(two, NN_NONE), rest * rest * beta, 0);
+        return nn_add(nn_affine(one, beta, 0), nn_add(nn_affine(two, rest * beta, 0), three));
+    }
+    return one;
+}
+
+static nn_var record_smooth(fnvae *f, fnvae_posterior q)
+{
+    nn_var mean = nn_grad_scale(q.mean, f->k_smooth);
+    nn_var jump = nn_add(mean, nn_affine(smooth_reference(f, mean), -1, 0));
+    return nn_l1(jump, f->in[FNVAE_IN_w_smooth]);
+}
+
+void fnvae_record_divergence(fnvae *f)
+{
+    nn_var of_s[FNVAE_COST_COUNT], of_r[FNVAE_COST_COUNT];
+    nn_group *gamma = f->group[FNVAE_GAMMA];
+    f->spread_s = nn_param(gamma, "s.log_std", 1, 1, f->z.p, NN_INIT_ZERO, 0);
+    f->spread_r = nn_param(gamma, "r.log_std", 1, 1, f->z.q, NN_INIT_ZERO, 0);
+    record_kl(f, "s", f->theta_s, f->mask[MASK_TT_S].C, of_s);
+    record_kl(f, "r", f->theta_r, f->mask[MASK_TT_R].C, of_r);
+    for (int k = FNVAE_kl_stay; k <= FNVAE_kl_next; k++) f->cost[k] = nn_add(of_s[k], of_r[k]);
+    f->cost[FNVAE_smooth] = nn_add(record_smooth(f, f->theta_s), record_smooth(f, f->theta_r));
+}

@@ -1,0 +1,221 @@
+/* beliefs.c - reads and judges beliefs. */
+#include "report/beliefs.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/linear_map.h"
+
+enum { FIXED = 3 }; /* episode, step, tau */
+
+static int check_head(beliefs *b, const char *path)
+{
+    static const char *const names[] = {"episode", "step", "tau"};
+    const csv *t = &b->table;
+    char expected[32];
+    for (int i = 0; i < FIXED; i++)
+        if (i >= t->columns || strcmp(t->names[i], names[i]))
+            return fans_fail(FANS_EFORMAT, "%s: column %d is not '%s'", path, i + 1, names[i]);
+    int at = FIXED;
+    while (at < t->columns && !strncmp(t->names[at], "true.", 5)) at++;
+    b->factors = at - FIXED;
+    for (; at < t->columns; at++) {
+        snprintf(expected, sizeof expected, "theta%d", b->thetas++);
+        if (strcmp(t->names[at], expected))
+            return fans_fail(FANS_EFORMAT, "%s: column %d is '%s', not '%s'", path, at + 1,
+                             t->names[at], expected);
+    }
+    if (!b->thetas) return fans_fail(FANS_EFORMAT, "%s: has no column 'theta0'", path);
+    if (t->rows > INT_MAX / 2) return fans_fail(FANS_EFORMAT, "%s: too long", path);
+    return 0;
+}
+
+static int find_ends(beliefs *b)
+{
+    const csv *t = &b->table;
+    if (!(b->last = mem_alloc((t->rows + 1) * sizeof *b->last))) return FANS_ENOMEM;
+    for (size_t i = 0; i < t->rows; i++)
+        if (i + 1 == t->rows || csv_at(t, i, 0) != csv_at(t, i + 1, 0))
+            b->last[b->count++] = (int)i;
+    return 0;
+}
+
+const char *beliefs_name(const beliefs *b, int factor)
+{
+    return b->table.names[FIXED + factor] + 5; /* behind "true." */
+}
+
+/* ---- linear maps ----------------------------------------------------------------------------- */
+
+/* Samples for a map: beliefs x[n][thetas] and a truth y[n]. */
+typedef struct samples {
+    float *x;
+    double *y;
+    int n;
+} samples;
+
+static int samples_new(samples *s, const beliefs *b)
+{
+    *s = (samples){mem_alloc(((size_t)b->count + 1) * (size_t)b->thetas * sizeof *s->x),
+                   mem_alloc(((size_t)b->count + 1) * sizeof *s->y), 0};
+    return s->x && s->y ? 0 : FANS_ENOMEM;
+}
+
+static void samples_free(samples *s)
+{
+    mem_free(s->x);
+    mem_free(s->y);
+}
+
+static void add_sample(samples *s, const beliefs *b, int factor, int row)
+{
+    const double *cells = b->table.cells + (size_t)row * (size_t)b->table.columns;
+    float *x = s->x + (size_t)s->n * (size_t)b->thetas;
+    for (int k = 0; k < b->thetas; k++) x[k] = (float)cells[FIXED + b->factors + k];
+    s->y[s->n++] = cells[FIXED + factor];
+}
+
+/* The row of an episode at that moment, or -1. */
+static int row_at(const beliefs *b, int episode, belief_moment moment)
+{
+    if (moment == BELIEF_LAST) return b->last[episode];
+    double tau = moment == BELIEF_FIRST ? 0 : 10;
+    int from = episode ? b->last[episode - 1] + 1 : 0;
+    for (int i = from; i <= b->last[episode]; i++)
+        if (csv_at(&b->table, (size_t)i, 2) == tau) return i;
+    return -1;
+}
+
+/* The second half of the run. */
+static void take_half(samples *s, const beliefs *b, int factor, belief_moment moment)
+{
+    s->n = 0;
+    for (int e = b->count / 2; e < b->count; e++) {
+        int row = row_at(b, e, moment);
+        if (row >= 0) add_sample(s, b, factor, row);
+    }
+}
+
+static int judge(beliefs *b)
+{
+    samples s;
+    int rc = 0;
+    TRY(samples_new(&s, b));
+    b->r2 = mem_alloc(((size_t)b->factors + 1) * BELIEF_MOMENTS * sizeof *b->r2);
+    if (!b->r2) TRY(FANS_ENOMEM);
+    for (int f = 0; f < b->factors; f++)
+        for (int m = 0; m < BELIEF_MOMENTS; m++) {
+            take_half(&s, b, f, (belief_moment)m);
+            b->r2[f * BELIEF_MOMENTS + m] = linear_map_r2(s.x, b->thetas, s.y, s.n);
+        }
+out:
+    samples_free(&s);
+    return rc;
+}
+
+bool beliefs_trace(const beliefs *b, int factor, double *episode, double *truth, double *guess)
+{
+    samples s;
+    double *w = mem_alloc(((size_t)b->thetas + 1) * sizeof *w);
+    bool fitted = false;
+    int half = b->count / 2;
+    if (samples_new(&s, b) == 0 && w) {
+        take_half(&s, b, factor, BELIEF_LAST);
+        fitted = linear_map_fit(s.x, b->thetas, s.y, s.n, w);
+    }
+    for (int e = 0; e < b->count; e++) {
+        episode[e] = csv_at(&b->table, (size_t)b->last[e], 0);
+        truth[e] = csv_at(&b->table, (size_t)b->last[e], FIXED + factor);
+        guess[e] = NAN;
+        if (!fitted || (e >= half && (e - half) % 2 == 0)) continue;
+        s.n = 0;
+        add_sample(&s, b, factor, b->last[e]);
+        guess[e] = linear_map_at(w, s.x, b->thetas);
+    }
+    samples_free(&s);
+    mem_free(w);
+    return fitted;
+}
+
+/* ---- distances ------------------------------------------------------------------------------- */
+
+static double range_of(const beliefs *b, int column)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int e = 0; e < b->count; e++) {
+        double x = csv_at(&b->table, (size_t)b->last[e], column);
+        low = fmin(low, x), high = fmax(high, x);
+    }
+    return high > low ? high - low : 1;
+}
+
+/* Adds one column's part to squared distances. */
+static void add_squares(const beliefs *b, const int *rows, int n, int column, double scale,
+                        double *to)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double d = (csv_at(&b->table, (size_t)rows[i], column) -
+                        csv_at(&b->table, (size_t)rows[j], column)) /
+                       scale;
+            to[i * n + j] += d * d;
+        }
+}
+
+int beliefs_distances(const beliefs *b, double *episodes, double *truth, double *belief)
+{
+    int half = b->count / 2, all = b->count - half;
+    int rows[BELIEF_MAP], n = all < BELIEF_MAP ? all : BELIEF_MAP;
+    for (int i = 0; i < n; i++) {
+        rows[i] = b->last[half + (n > 1 ? (int)((int64_t)i * (all - 1) / (n - 1)) : 0)];
+        episodes[i] = csv_at(&b->table, (size_t)rows[i], 0);
+    }
+    memset(truth, 0, (size_t)n * (size_t)n * sizeof *truth);
+    memset(belief, 0, (size_t)n * (size_t)n * sizeof *belief);
+    for (int c = FIXED; c < FIXED + b->factors; c++)
+        add_squares(b, rows, n, c, range_of(b, c), truth);
+    for (int c = FIXED + b->factors; c < b->table.columns; c++)
+        add_squares(b, rows, n, c, 1, belief);
+    for (int i = 0; i < n * n; i++) truth[i] = sqrt(truth[i]), belief[i] = sqrt(belief[i]);
+    return n;
+}
+
+double beliefs_correlation(const double *a, const double *b, int n)
+{
+    double sa = 0, sb = 0, saa = 0, sbb = 0, sab = 0, count = (double)n * (n - 1);
+    for (int i = 0; i < n * n; i++) sa += a[i], sb += b[i]; /* diagonals are 0 */
+    for (int i = 0; i < n * n; i++) {
+        if (i % (n + 1) == 0) continue;
+        double x = a[i] - sa / count, y = b[i] - sb / count;
+        saa += x * x, sbb += y * y, sab += x * y;
+    }
+    return saa > 0 && sbb > 0 ? sab / sqrt(saa * sbb) : NAN;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+int beliefs_read(beliefs *b, const char *path)
+{
+    int rc = 0;
+    *b = (beliefs){0};
+    TRY(csv_read(&b->table, path));
+    TRY(check_head(b, path));
+    TRY(find_ends(b));
+    TRY(judge(b));
+out:
+    if (rc < 0) beliefs_free(b);
+    return rc;
+}
+
+void beliefs_free(beliefs *b)
+{
+    csv_free(&b->table);
+    mem_free(b->last);
+    mem_free(b->r2);
+    *b = (beliefs){0};
+}

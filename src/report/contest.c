@@ -1,0 +1,301 @@
+/* contest.c - from a heap of runs to tasks, methods, labels and colours. */
+#include "report/contest.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "report/figures.h"
+#include "report/folders.h"
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+static int add_record(void *user, const char *path)
+{
+    contests *c = user;
+    char real[PATH_MAX], other[PATH_MAX];
+    c->found++;
+    if (!realpath(path, real)) return fans_fail(FANS_EIO, "%s: cannot be read", path);
+    for (size_t i = 0; i < c->record_count; i++)
+        if (realpath(c->records[i]->path, other) && !strcmp(real, other))
+            return 0; /* named twice */
+    int rc = mem_grow(&c->records, &c->record_capacity, c->record_count + 1, sizeof *c->records);
+    if (rc < 0) return rc;
+    record *r = mem_alloc(sizeof *r);
+    if (!r) return FANS_ENOMEM;
+    if ((rc = record_read(r, path)) < 0)
+        mem_free(r);
+    else
+        c->records[c->record_count++] = r;
+    return rc;
+}
+
+int contests_add(contests *c, const char *folder)
+{
+    c->found = 0;
+    int rc = folders_find(folder, add_record, c);
+    if (rc == 0 && c->found == 0)
+        rc = fans_fail(FANS_EINVAL,
+                       "%s: no run here or below: a run is a folder with config.ini and "
+                       "metrics.csv, as `fans train --out` leaves it",
+                       folder);
+    return rc;
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+/* "name" of ".../name.ini" in the command, if it was trained from a file with a name of its own. */
+static bool name_from_command(const char *command, char *out, size_t size)
+{
+    for (const char *word = command; word && *word; word += strspn(word, " \n")) {
+        size_t n = strcspn(word, " \n");
+        if (n > 4 && !strncmp(word + n - 4, ".ini", 4)) {
+            const char *name = word;
+            for (size_t i = 0; i < n; i++)
+                if (word[i] == '/') name = word + i + 1;
+            size_t length = (size_t)(word + n - 4 - name);
+            snprintf(out, size, "%.*s", (int)length, name);
+            return length > 0 && strcmp(out, "config");
+        }
+        word += n;
+    }
+    return false;
+}
+
+/* The folder's name without seed-N and -ALGO. */
+static void name_from_folder(const record *r, char *out, size_t size)
+{
+    const char *end = r->path + strlen(r->path), *name;
+    for (;;) {
+        for (name = end; name > r->path && name[-1] != '/';) name--;
+        if (strncmp(name, "seed-", 5) || name == r->path) break;
+        end = name - 1;
+    }
+    size_t n = (size_t)(end - name), tail = strlen(r->algo);
+    if (n > tail + 1 && name[n - tail - 1] == '-' && !strncmp(name + n - tail, r->algo, tail))
+        n -= tail + 1;
+    snprintf(out, size, "%.*s", (int)n, name);
+    if (n == 0 || !strcmp(out, ".")) snprintf(out, size, "%s", record_get(r, "env", "name"));
+}
+
+/* Adds up to three settings of `r` that not all of the others share. */
+static void add_difference(text *t, const record *r, const record *const *others, size_t count,
+                           setting_fn *by)
+{
+    int shown = 0;
+    for (size_t i = 0; i < r->setting_count; i++) {
+        const setting *s = &r->settings[i];
+        bool shared = true;
+        for (size_t k = 0; k < count; k++) shared = shared && record_has(others[k], s);
+        if (shared || !by(s)) continue;
+        if (shown == 3) {
+            text_add(t, ", …");
+            return;
+        }
+        text_add(t, "%s%s=%s", shown++ ? ", " : " · ", s->key, *s->value ? s->value : "none");
+    }
+}
+
+/* Gives each of `count` labels that stands there more than once what makes it different. */
+static int tell_apart(char **labels, const record *const *first, size_t count, setting_fn *by)
+{
+    const record **others = mem_alloc(count * sizeof *others);
+    char **given = mem_alloc(count * sizeof *given);
+    int rc = others && given ? 0 : FANS_ENOMEM;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        size_t same = 0, before = 0;
+        for (size_t k = 0; k < count; k++)
+            if (k != i && !strcmp(labels[i], labels[k])) others[same++] = first[k], before += k < i;
+        if (same == 0) continue;
+        text t = {0};
+        text_add(&t, "%s", labels[i]);
+        size_t plain = t.length;
+        add_difference(&t, first[i], others, same, by);
+        if (t.length == plain && before) text_add(&t, " (%zu)", before + 1);
+        rc = text_done(&t);
+        given[i] = t.s;
+    }
+    for (size_t i = 0; given && i < count; i++) {
+        if (!given[i]) continue;
+        mem_free(labels[i]);
+        labels[i] = given[i];
+    }
+    mem_free(others);
+    mem_free(given);
+    return rc;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
+static contest *find_contest(contests *c, const record *r)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (records_agree(c->list[i].methods[0].runs[0], r, setting_of_task)) return &c->list[i];
+    if (mem_grow(&c->list, &c->capacity, c->count + 1, sizeof *c->list) < 0) return NULL;
+    contest *new = &c->list[c->count];
+    char name[256];
+    if (!name_from_command(r->command, name, sizeof name)) name_from_folder(r, name, sizeof name);
+    *new = (contest){.label = mem_text(name), .sac = -1, .oracle = -1};
+    if (!new->label) return NULL;
+    c->count++;
+    return new;
+}
+
+static method *find_method(contest *c, const record *r)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (records_agree(c->methods[i].runs[0], r, setting_of_method)) return &c->methods[i];
+    if (mem_grow(&c->methods, &c->capacity, c->count + 1, sizeof *c->methods) < 0) return NULL;
+    method *new = &c->methods[c->count];
+    *new = (method){.label = mem_text(r->algo)};
+    if (!new->label) return NULL;
+    c->count++;
+    return new;
+}
+
+static int place(contests *c, record *r)
+{
+    contest *t = find_contest(c, r);
+    if (!t) return FANS_ENOMEM;
+    method *m = find_method(t, r);
+    if (!m || mem_grow(&m->runs, &m->capacity, m->count + 1, sizeof *m->runs) < 0)
+        return FANS_ENOMEM;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->runs[i]->seed == r->seed)
+            return fans_fail(FANS_EINVAL,
+                             "%s and %s: the same task, algorithm, settings and seed %ld: give "
+                             "only one of them",
+                             m->runs[i]->path, r->path, r->seed);
+    m->runs[m->count++] = r;
+    m->unfinished += !r->done;
+    return 0;
+}
+
+static int by_seed(const void *a, const void *b)
+{
+    long x = (*(record *const *)a)->seed, y = (*(record *const *)b)->seed;
+    return (x > y) - (x < y);
+}
+
+/* What does nothing first, the baseline next, the oracle last. */
+static int rank_of(const char *algo)
+{
+    static const char *const order[] = {"null", "random", "sac", "", "oracle"};
+    for (int i = 0; i < 5; i++)
+        if (!strcmp(algo, order[i])) return i;
+    return 3;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const method *x = a, *y = b;
+    int rank = rank_of(x->runs[0]->algo) - rank_of(y->runs[0]->algo);
+    return rank ? rank : strcmp(x->label, y->label);
+}
+
+static int by_label(const void *a, const void *b)
+{
+    return strcmp(((const contest *)a)->label, ((const contest *)b)->label);
+}
+
+static int label_methods(contest *t)
+{
+    char **labels = mem_alloc(t->count * sizeof *labels);
+    const record **first = mem_alloc(t->count * sizeof *first);
+    int rc = labels && first ? 0 : FANS_ENOMEM;
+    for (size_t i = 0; rc == 0 && i < t->count; i++)
+        labels[i] = t->methods[i].label, first[i] = t->methods[i].runs[0];
+    if (rc == 0) {
+        rc = tell_apart(labels, first, t->count, setting_of_method);
+        for (size_t i = 0; i < t->count; i++) t->methods[i].label = labels[i];
+    }
+    mem_free(labels);
+    mem_free(first);
+    return rc;
+}
+
+static int label_tasks(contests *c)
+{
+    char **labels = mem_alloc(c->count * sizeof *labels);
+    const record **first = mem_alloc(c->count * sizeof *first);
+    int rc = labels && first ? 0 : FANS_ENOMEM;
+    for (size_t i = 0; rc == 0 && i < c->count; i++)
+        labels[i] = c->list[i].label, first[i] = c->list[i].methods[0].runs[0];
+    if (rc == 0) {
+        rc = tell_apart(labels, first, c->count, setting_of_task);
+        for (size_t i = 0; i < c->count; i++) c->list[i].label = labels[i];
+    }
+    mem_free(labels);
+    mem_free(first);
+    return rc;
+}
+
+/* ---- colours --------------------------------------------------------------------------------- */
+
+static int colour_of(const contests *c, const char *label, size_t tasks)
+{
+    for (size_t i = 0; i < tasks; i++)
+        for (size_t k = 0; k < c->list[i].count; k++)
+            if (!strcmp(c->list[i].methods[k].label, label)) return c->list[i].methods[k].colour;
+    return -1;
+}
+
+static void paint(contests *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < c->list[i].count; k++) {
+            method *m = &c->list[i].methods[k];
+            m->colour = colour_of(c, m->label, i);
+            if (m->colour < 0) m->colour = c->colours++;
+        }
+}
+
+int contests_settle(contests *c)
+{
+    int rc = 0;
+    for (size_t i = 0; i < c->record_count; i++) TRY(place(c, c->records[i]));
+    TRY(label_tasks(c));
+    qsort(c->list, c->count, sizeof *c->list, by_label);
+    for (size_t i = 0; i < c->count; i++) {
+        contest *t = &c->list[i];
+        TRY(label_methods(t));
+        qsort(t->methods, t->count, sizeof *t->methods, by_rank);
+        for (size_t k = 0; k < t->count; k++)
+            qsort(t->methods[k].runs, t->methods[k].count, sizeof(record *), by_seed);
+        TRY(figures_of(t));
+    }
+    paint(c);
+    TRY(figures_standings(c));
+out:
+    return rc;
+}
+
+static void free_method(method *m)
+{
+    mem_free(m->label);
+    mem_free(m->runs);
+    mem_free(m->final);
+}
+
+void contests_free(contests *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        contest *t = &c->list[i];
+        for (size_t k = 0; k < t->count; k++) free_method(&t->methods[k]);
+        mem_free(t->methods);
+        mem_free(t->label);
+        mem_free(t->p);
+    }
+    for (size_t i = 0; i < c->record_count; i++) {
+        record_free(c->records[i]);
+        mem_free(c->records[i]);
+    }
+    mem_free(c->records);
+    mem_free(c->list);
+    mem_free(c->standings);
+    *c = (contests){0};
+}

@@ -1,0 +1,20 @@
+/* curve.h - the learning curve of a method: smoothed returns of its seeds on common steps. */
+#ifndef REPORT_CURVE_H
+#define REPORT_CURVE_H
+
+#include "report/contest.h"
+
+/* At step x[i]: mean and deviation over the seeds that got there. */
+enum { CURVE_POINTS = 200 };
+typedef struct curve {
+    int n;
+    double x[CURVE_POINTS], mean[CURVE_POINTS], sd[CURVE_POINTS]; /* sd is NaN of one seed */
+} curve;
+
+void curve_of(curve *c, const method *m);
+
+/* The value of a run's smoothed return at a step; NaN before its first episode and after its last.
+ */
+double curve_at(const record *r, double step);
+
+#endif

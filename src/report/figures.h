@@ -1,0 +1,10 @@
+/* figures.h - what the tables of a report say. */
+#ifndef REPORT_FIGURES_H
+#define REPORT_FIGURES_H
+
+#include "report/contest.h"
+
+int figures_of(contest *t);
+int figures_standings(contests *c);
+
+#endif

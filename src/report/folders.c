@@ -1,0 +1,76 @@
+/* folders.c - a walk through folders, by name. */
+#include "report/folders.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/os.h"
+
+typedef struct names {
+    char **list;
+    size_t count, capacity;
+} names;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_folders(const char *path, names *n)
+{
+    DIR *d = opendir(path);
+    if (!d) return 0; /* not ours to read */
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(d));) {
+        if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
+        rc = mem_grow(&n->list, &n->capacity, n->count + 1, sizeof *n->list);
+        if (rc == 0 && !(n->list[n->count++] = mem_text(e->d_name))) rc = FANS_ENOMEM;
+    }
+    closedir(d);
+    if (rc == 0 && n->count) qsort(n->list, n->count, sizeof *n->list, by_name);
+    return rc;
+}
+
+static bool holds(const char *path, const char *name)
+{
+    char file[FOLDERS_PATH + 32];
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    return os_exists(file);
+}
+
+static int look_into(const char *path, int depth, folders_fn *fn, void *user)
+{
+    char below[FOLDERS_PATH];
+    names n = {0};
+    int rc = 0;
+    if (holds(path, "config.ini") && holds(path, "metrics.csv")) return fn(user, path);
+    if (depth > 0) TRY(list_folders(path, &n));
+    for (size_t i = 0; i < n.count; i++)
+        if (snprintf(below, sizeof below, "%s/%s", path, n.list[i]) < FOLDERS_PATH)
+            TRY(look_into(below, depth - 1, fn, user));
+out:
+    for (size_t i = 0; i < n.count; i++) mem_free(n.list[i]);
+    mem_free(n.list);
+    return rc;
+}
+
+int folders_find(const char *path, folders_fn *fn, void *user)
+{
+    DIR *d = opendir(path);
+    if (!d)
+        return fans_fail(FANS_EIO, "%s: %s", path,
+                         errno == ENOENT ? "there is no such folder" : strerror(errno));
+    closedir(d);
+    char trimmed[FOLDERS_PATH];
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (n >= sizeof trimmed) return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    snprintf(trimmed, sizeof trimmed, "%.*s", (int)n, path);
+    return look_into(trimmed, FOLDERS_DEPTH, fn, user);
+}

@@ -1,0 +1,245 @@
+/* record.c - reads the folder of a run. Its config.ini was written by us and is read line by line:
+ * options that this version does not know are kept, so that old runs can be compared as well. */
+#include "report/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/os.h"
+#include "report/folders.h"
+#include "report/stats.h"
+
+static int file_of(const record *r, const char *name, char *out)
+{
+    if (snprintf(out, FOLDERS_PATH, "%s/%s", r->path, name) >= FOLDERS_PATH)
+        return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
+    return 0;
+}
+
+static int read_text(const record *r, const char *name, char **out, bool must)
+{
+    char file[FOLDERS_PATH];
+    void *bytes;
+    size_t n;
+    int rc = 0;
+    TRY(file_of(r, name, file));
+    if (!must && !os_exists(file)) return 0;
+    TRY(os_read_file(&bytes, &n, file));
+    *out = bytes;
+out:
+    return rc;
+}
+
+/* ---- config.ini ------------------------------------------------------------------------------ */
+
+static char *trim(char *s)
+{
+    s += strspn(s, " \t\r");
+    size_t n = strlen(s);
+    while (n > 0 && strchr(" \t\r", s[n - 1])) s[--n] = 0;
+    return s;
+}
+
+static int add_line(record *r, int number, char *line, const char **section)
+{
+    line = trim(line);
+    size_t n = strlen(line);
+    if (n == 0 || *line == '#' || *line == ';') return 0;
+    if (*line == '[' && line[n - 1] == ']') {
+        line[n - 1] = 0;
+        *section = line + 1;
+        return 0;
+    }
+    char *equals = strchr(line, '=');
+    if (!equals || !*section)
+        return fans_fail(FANS_EFORMAT,
+                         "%s/config.ini, line %d: neither '[section]' nor 'key = value'", r->path,
+                         number);
+    *equals = 0;
+    if (mem_grow(&r->settings, &r->setting_capacity, r->setting_count + 1, sizeof *r->settings) < 0)
+        return FANS_ENOMEM;
+    r->settings[r->setting_count++] = (setting){*section, trim(line), trim(equals + 1)};
+    return 0;
+}
+
+static int number_of(const record *r, const char *key, long *out)
+{
+    const char *value = record_get(r, "train", key);
+    char *end = NULL;
+    if (value) *out = strtol(value, &end, 10);
+    if (!value || end == value || *end)
+        return fans_fail(FANS_EFORMAT, "%s/config.ini: [train] %s is not a number: not a run",
+                         r->path, key);
+    return 0;
+}
+
+static int read_config(record *r)
+{
+    const char *section = NULL;
+    int rc = 0, number = 1;
+    TRY(read_text(r, "config.ini", &r->config, true));
+    if (!(r->lines = mem_text(r->config))) TRY(FANS_ENOMEM);
+    for (char *line = r->lines, *next; line; line = next, number++) {
+        if ((next = strchr(line, '\n'))) *next++ = 0;
+        TRY(add_line(r, number, line, &section));
+    }
+    r->algo = record_get(r, "train", "algo");
+    if (!r->algo || !record_get(r, "env", "name"))
+        TRY(fans_fail(FANS_EFORMAT,
+                      "%s/config.ini: names no [train] algo on an [env] name: not a run", r->path));
+    TRY(number_of(r, "seed", &r->seed));
+    TRY(number_of(r, "episodes", &r->planned));
+out:
+    return rc;
+}
+
+/* ---- metrics.csv ----------------------------------------------------------------------------- */
+
+static int find_columns(const csv *t, const char *file, int *at)
+{
+    static const char *const names[] = {"step", "return", "length"};
+    for (int i = 0; i < 3; i++)
+        if ((at[i] = csv_column(t, names[i])) < 0)
+            return fans_fail(FANS_EFORMAT, "%s: has no column '%s'", file, names[i]);
+    return 0;
+}
+
+/* Trailing means, each summed anew: a running sum would carry rounding along. */
+static void smooth(record *r)
+{
+    for (int i = 0; i < r->episodes; i++) {
+        int from = i + 1 < RECORD_WINDOW ? 0 : i + 1 - RECORD_WINDOW;
+        r->smooth[i] = stats_mean(r->gain + from, i + 1 - from);
+    }
+    r->final = r->episodes ? r->smooth[r->episodes - 1] : NAN;
+    r->area = stats_area(r->gain, r->length, r->episodes);
+}
+
+static int read_metrics(record *r)
+{
+    char file[FOLDERS_PATH];
+    csv t = {0};
+    int rc = 0, at[3] = {0};
+    TRY(file_of(r, "metrics.csv", file));
+    TRY(csv_read(&t, file));
+    TRY(find_columns(&t, file, at));
+    double *memory = mem_alloc(4 * t.rows * sizeof *memory);
+    if (!memory) TRY(FANS_ENOMEM);
+    r->step = memory;
+    r->gain = memory + t.rows;
+    r->length = memory + 2 * t.rows;
+    r->smooth = memory + 3 * t.rows;
+    for (size_t i = 0; i < t.rows; i++) {
+        double *to[] = {&r->step[i], &r->gain[i], &r->length[i]};
+        for (int k = 0; k < 3; k++)
+            if (!isfinite(*to[k] = csv_at(&t, i, at[k])))
+                TRY(fans_fail(FANS_EFORMAT, "%s: line %zu, column '%s': not a finite number", file,
+                              i + 2, t.names[at[k]]));
+    }
+    r->episodes = (int)t.rows;
+    smooth(r);
+out:
+    csv_free(&t);
+    return rc;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static int read_result(record *r)
+{
+    char file[FOLDERS_PATH];
+    json_t *result = NULL;
+    int rc = 0;
+    r->wall = NAN;
+    TRY(file_of(r, "result.json", file));
+    if (!os_exists(file)) return 0;
+    TRY(json_read_file(&result, file));
+    const json_t *one = json_array_get(json_object_get(result, "runs"), 0);
+    const char *status = json_string_value(json_object_get(one, "status"));
+    if (!status) {
+        rc = fans_fail(FANS_EFORMAT, "%s: not the result of a run", file);
+        goto out;
+    }
+    /* of a run that was made longer and goes on, the result is an old one */
+    double steps = json_number_value(json_object_get(one, "steps"));
+    r->done = !strcmp(status, "done") && (!r->episodes || steps >= r->step[r->episodes - 1]);
+    const json_t *wall = json_object_get(one, "wall_s");
+    if (r->done && json_is_number(wall)) r->wall = json_number_value(wall);
+out:
+    json_decref(result);
+    return rc;
+}
+
+int record_read(record *r, const char *path)
+{
+    int rc = 0;
+    *r = (record){.path = mem_text(path)};
+    if (!r->path) return FANS_ENOMEM;
+    TRY(read_config(r));
+    TRY(read_metrics(r));
+    TRY(read_result(r));
+    TRY(read_text(r, "command.txt", &r->command, false));
+    TRY(read_text(r, "system.json", &r->system, false));
+out:
+    if (rc < 0) record_free(r);
+    return rc;
+}
+
+void record_free(record *r)
+{
+    mem_free(r->path);
+    mem_free(r->config);
+    mem_free(r->command);
+    mem_free(r->system);
+    mem_free(r->lines);
+    mem_free(r->settings);
+    mem_free(r->step);
+    *r = (record){0};
+}
+
+const char *record_get(const record *r, const char *section, const char *key)
+{
+    for (size_t i = 0; i < r->setting_count; i++)
+        if (!strcmp(r->settings[i].section, section) && !strcmp(r->settings[i].key, key))
+            return r->settings[i].value;
+    return NULL;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+bool setting_of_task(const setting *s)
+{
+    return !strcmp(s->section, "env") || !strncmp(s->section, "change.", 7);
+}
+
+bool setting_of_method(const setting *s)
+{
+    static const char *const loose[] = {"seed", "episodes", "checkpoint_every"};
+    if (setting_of_task(s)) return false;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(s->section, "train") && !strcmp(s->key, loose[i])) return false;
+    return true;
+}
+
+bool record_has(const record *r, const setting *s)
+{
+    const char *value = record_get(r, s->section, s->key);
+    return value && !strcmp(value, s->value);
+}
+
+static bool covers(const record *a, const record *b, setting_fn *by)
+{
+    for (size_t i = 0; i < b->setting_count; i++)
+        if (by(&b->settings[i]) && !record_has(a, &b->settings[i])) return false;
+    return true;
+}
+
+bool records_agree(const record *a, const record *b, setting_fn *by)
+{
+    return covers(a, b, by) && covers(b, a, by);
+}

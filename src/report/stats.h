@@ -1,0 +1,51 @@
+/* stats.h - the statistics of comparing runs.
+ *
+ * Few seeds are the rule, so there are the measures that do well with few: the interquartile mean
+ * with intervals from a stratified bootstrap (Agarwal et al., "Deep RL at the edge of the
+ * statistical precipice", 2021; their package is rliable) and Wilcoxon's signed ranks of pairs. */
+#ifndef REPORT_STATS_H
+#define REPORT_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* NaN where there is nothing to say: a mean of nothing, a deviation of one. */
+double stats_mean(const double *x, int n);
+double stats_sd(const double *x, int n); /* with n - 1 */
+double stats_pooled_sd(const double *x, int n, const double *y, int m);
+
+/* The q-th quantile of ascending numbers, interpolated between neighbours. */
+double stats_quantile(const double *sorted, int n, double q);
+
+/* The mean of what is left when a quarter, rounded down, is cut off at either end. Sorts x. */
+double stats_iqm(double *x, int n);
+
+/* How often a number of x is above one of y; equal ones count half. */
+double stats_improvement(const double *x, int n, const double *y, int m);
+
+/* Mean of `x` weighted by `weight`: the area under a curve of steps, divided by its length. */
+double stats_area(const double *x, const double *weight, int n);
+
+typedef struct stats_interval {
+    double low, high;
+} stats_interval;
+
+/* The percentile bootstrap's 95 % interval of `statistic`. x holds `strata` samples behind each
+ * other; each is drawn from on its own, counts[i] numbers with replacement. NaN where no sample has
+ * two numbers. */
+enum { STATS_RESAMPLES = 10000 };
+typedef double stats_fn(double *x, int n); /* may change the order of x */
+int stats_bootstrap(const double *x, const int *counts, int strata, stats_fn *statistic,
+                    uint64_t seed, stats_interval *out);
+
+/* Wilcoxon's signed-rank test of x[i] - y[i], two-sided. Differences of zero are left out. The
+ * exact distribution up to 50 pairs without ties and zeros; otherwise a normal one, corrected for
+ * ties and continuity. Without any difference, p = 1. */
+typedef struct stats_wilcoxon {
+    int n;         /* pairs that differ */
+    double sum, p; /* the smaller sum of ranks */
+    bool exact;
+} stats_wilcoxon;
+int stats_signed_ranks(const double *x, const double *y, int n, stats_wilcoxon *out);
+
+#endif
