@@ -21,7 +21,7 @@ static replay *live(rig *t, const lifetime *l, int capacity)
     for (int i = 0; i < LIFE; i++) {
         fnvae_row row = lifetime_at(l, i);
         float held[FACTORS];
-        uint8_t change = row.change;
+        uint8_t change = row.change = row.change && i > 0; /* as worlds tell it */
         assert_ok(belief_predict(b, &change));
         memcpy(held, belief_mean(b, 0, 0), sizeof held);
         belief_note(b, 0, 0, &row);

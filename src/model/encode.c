@@ -26,6 +26,7 @@ void fnvae_record_encode(fnvae *f)
     f->e_in[2] = x.s1 = nn_input(g, "encode s1", T, B, f->z.d);
     f->e_in[3] = x.r = nn_input(g, "encode r", T, B, 1);
     f->e_in[4] = x.change = nn_input(g, "encode change", T, B, 1);
+    f->e_in[7] = x.ds = nn_input(g, "encode ds", T, B, f->z.d);
     f->e_in[5] = nn_input(g, "encode moved", T, B, 1);
     f->e_in[6] = nn_input(g, "encode unmoved", T, B, 1);
     fnvae_record_posteriors(f, &x, &q_s, &q_r);
@@ -72,6 +73,7 @@ void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_row *rows)
         memcpy(f->e_host[1] + at * m, rows[t].a, m * sizeof(float));
         fnvae_put(f, replica, SCALE_S, rows[t].s1, f->e_host[2] + at * d);
         fnvae_put(f, replica, SCALE_R, &rows[t].r, f->e_host[3] + at);
+        fnvae_put_change(f, replica, &rows[t], f->e_host[7] + at * d);
         moved = moved || (t > 0 && rows[t].change);
         f->e_host[4][at] = rows[t].change;
         f->e_host[5][at] = moved;

@@ -23,17 +23,20 @@ const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. It starts almost certain: decoders learn
- * to overlook a latent that is mostly noise, and a weak factor might then never be taken up. */
+/* q_phi: products, a dense layer, an LSTM, a diagonal Gaussian. What a factor does is often to
+ * scale something, so a transition tells of it by a product (of the action and its unexpected
+ * effect, say). It starts almost certain: decoders learn to overlook a latent that is mostly noise,
+ * and a weak factor might then never be taken up. */
 static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
 {
     char name[32];
     nn_group *phi = f->group[FNVAE_PHI];
+    nn_var h = nn_product_layer(phi, kind, x, f->o.encoder);
     snprintf(name, sizeof name, "%s.fc", kind);
-    nn_var h = nn_mlp(phi, name, x, 1, 1, f->o.encoder, NN_RELU, f->o.encoder);
+    h = nn_dense(phi, name, NN_IN(h), 1, true, f->o.encoder, NN_RELU);
     snprintf(name, sizeof name, "%s.lstm", kind);
     fnvae_posterior q;
-    q.state = nn_lstm_layer(phi, name, NN_IN(nn_activate(h, NN_RELU)), f->o.lstm, state, NN_NONE);
+    q.state = nn_lstm_layer(phi, name, NN_IN(h), f->o.lstm, state, NN_NONE);
     snprintf(name, sizeof name, "%s.head", kind);
     nn_var out =
         nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
@@ -69,8 +72,8 @@ nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_va
 /* p_alpha1: dimension i of the normalised change of state, behind its own masks. */
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
 {
-    return nn_masked_mlp(f->group[FNVAE_ALPHA], "rec", NN_IN(s, a, theta_s), f->mask[MASK_S].C,
-                         f->z.d, 2, f->o.bank, NN_TANH, 1);
+    return nn_gain_mlp(f->group[FNVAE_ALPHA], "rec", NN_IN(s, a, theta_s), f->mask[MASK_S].C,
+                       f->z.d, 2, f->o.bank, NN_TANH, 1);
 }
 
 /* What the reward decoders read, by o.reward_reads: both, before, after. */
@@ -87,23 +90,41 @@ int fnvae_reward_inputs(const fnvae *f)
 
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
 {
-    return nn_masked_mlp(f->group[FNVAE_BETA], "rec", fnvae_reward_list(f, s, a, s1, theta_r),
-                         f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
+    return nn_gain_mlp(f->group[FNVAE_BETA], "rec", fnvae_reward_list(f, s, a, s1, theta_r),
+                       f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
 /* ---- algorithm A1 ---------------------------------------------------------------------------- */
+
+/* What a transition tells beyond what is true on average, in units of its spread: `target` minus
+ * what a network without theta expects. Where theta does little, this is almost all that tells of
+ * it. The cost of the first recording, the windows', teaches the network and the spread. */
+static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, nn_var *cost)
+{
+    nn_group *g = f->group[group];
+    int n = nn_shape_of(target).D;
+    nn_var plain = nn_mlp(g, "plain", x, 1, 2, f->o.dense, NN_TANH, n);
+    nn_var log_sd = nn_clip(nn_param(g, "plain_sd", 1, 1, n, NN_INIT_ZERO, 0), -7, 2);
+    nn_var all = nn_add(nn_affine(plain, 0, 0), log_sd);
+    if (!cost->graph) *cost = nn_gauss_nll(target, plain, all, NN_NONE);
+    nn_var unit = nn_activate(nn_affine(log_sd, -1, 0), NN_EXP);
+    return nn_detach(nn_clip(nn_mul(nn_add(target, nn_affine(plain, -1, 0)), unit), -10, 10));
+}
 
 /* Infer mu and sigma of phi: theta_s from states and actions, theta_r from rewards too. */
 void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
                              fnvae_posterior *q_r)
 {
     int p = f->z.p, q = f->z.q;
-    nn_list all = NN_IN(x->s, x->a, x->s1, x->r, x->change);
+    nn_var news_s = record_news(f, FNVAE_ALPHA, NN_IN(x->s, x->a), x->ds, &f->plain_s);
+    nn_var news_r = record_news(f, FNVAE_BETA, NN_IN(x->s, x->a, x->s1), x->r, &f->plain_r);
+    nn_list of_r = NN_IN(x->s, x->a, x->s1, x->r, news_r, x->change);
     if (!f->o.mixed) {
-        *q_s = infer(f, "s", NN_IN(x->s, x->a, x->s1, x->change), p, x->state_s);
-        *q_r = infer(f, "r", all, q, x->state_r);
+        *q_s = infer(f, "s", NN_IN(x->s, x->a, news_s, x->change), p, x->state_s);
+        *q_r = infer(f, "r", of_r, q, x->state_r);
         return;
     }
+    nn_list all = NN_IN(x->s, x->a, x->s1, x->r, news_s, news_r, x->change);
     fnvae_posterior both = infer(f, "mixed", all, p + q, x->state_s);
     *q_s = *q_r = both;
     q_s->mean = nn_slice(both.mean, 0, p);
@@ -124,11 +145,13 @@ static void record_theta(fnvae *f)
     fnvae_seen seen = {.s = in[FNVAE_IN_s],
                        .a = in[FNVAE_IN_a],
                        .s1 = in[FNVAE_IN_s1],
+                       .ds = in[FNVAE_IN_ds],
                        .r = in[FNVAE_IN_r],
                        .change = in[FNVAE_IN_change],
                        .state_s = NN_NONE,
                        .state_r = NN_NONE};
     fnvae_record_posteriors(f, &seen, &f->theta_s, &f->theta_r);
+    f->cost[FNVAE_plain] = nn_add(f->plain_s, f->plain_r);
     f->theta_s.sample = nn_gauss_sample(f->theta_s.mean, f->theta_s.log_std);
     f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
 }

@@ -36,6 +36,7 @@ enum { FNVAE_PHI, FNVAE_GAMMA, FNVAE_ALPHA, FNVAE_BETA, FNVAE_MASKS, FNVAE_WEIGH
     X(kl_move)         \
     X(kl_next)         \
     X(noise)           \
+    X(plain)           \
     X(sparse)          \
     X(smooth)
 enum {
@@ -106,11 +107,11 @@ enum {
 
 /* What q_phi reads: transitions, and the state of its LSTMs (1, B, 2 lstm) or NN_NONE. */
 typedef struct fnvae_seen {
-    nn_var s, a, s1, r, change, state_s, state_r;
+    nn_var s, a, s1, ds, r, change, state_s, state_r;
 } fnvae_seen;
 
 enum {
-    FNVAE_SEEN = 7
+    FNVAE_SEEN = 8
 }; /* inputs of an encoding: the transitions, and whether theta moved before */
 
 typedef struct fnvae {
@@ -129,6 +130,7 @@ typedef struct fnvae {
     nn_var rec, rec_r;                              /* what alpha1 and beta1 say */
     nn_var k_rec, k_pred, k_stay, k_move, k_smooth; /* on the edges out of phi */
     nn_var k_sparse, k_noise;
+    nn_var plain_s, plain_r; /* the costs of expecting ds and r without theta */
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
     nn_plan *learn, *learn_fixed, *posterior; /* all groups; without masks; forward only */
@@ -208,6 +210,7 @@ int fnvae_plan_encode(fnvae *f);
 int fnvae_declare_encode(fnvae *f);
 
 /* a vector of the world in normalised units */
+void fnvae_put_change(const fnvae *f, int replica, const fnvae_row *row, float *to);
 void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to);
 
 /* The update at which a share of o.updates is done. */

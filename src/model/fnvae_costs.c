@@ -52,11 +52,11 @@ void fnvae_record_decoders(fnvae *f)
     nn_var next_s = in[FNVAE_IN_s], next_a = in[FNVAE_IN_a];
     nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
     nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
-    nn_var pred = nn_mlp(f->group[FNVAE_ALPHA], "pred", NN_IN(next_s, next_a, theta_s), 1, 2,
-                         f->o.dense, NN_TANH, f->z.d);
-    nn_var pred_r = nn_mlp(f->group[FNVAE_BETA], "pred",
-                           fnvae_reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r), 1, 2,
-                           f->o.dense, NN_TANH, 1);
+    nn_var pred = nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", NN_IN(next_s, next_a, theta_s),
+                              NN_NONE, 1, 2, f->o.dense, NN_TANH, f->z.d);
+    nn_var pred_r = nn_gain_mlp(f->group[FNVAE_BETA], "pred",
+                                fnvae_reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r),
+                                NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
 
     nn_var noise[2];
     noise[0] = f->o.predict_state
@@ -68,6 +68,7 @@ void fnvae_record_decoders(fnvae *f)
                    : record_noise(f, f->group[FNVAE_BETA], in[FNVAE_IN_dec_r], f->rec_r, w_rec,
                                   &f->noise_r);
     f->cost[FNVAE_noise] = nn_add(noise[0], noise[1]);
+    if (f->o.observed) f->cost[FNVAE_plain] = nn_affine(f->cost[FNVAE_noise], 0, 0);
     f->cost[FNVAE_rec_dyn] = gauss_cost(in[FNVAE_IN_dec_ds], f->rec, f->noise_s, w_rec);
     f->cost[FNVAE_rec_rw] = gauss_cost(in[FNVAE_IN_dec_r], f->rec_r, f->noise_r, w_rec);
     f->cost[FNVAE_pred_dyn] = gauss_cost(ds, pred, f->noise_s, w_pred);

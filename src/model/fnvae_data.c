@@ -65,7 +65,7 @@ void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to
     for (int i = 0; i < n; i++) to[i] = (float)fnvae_to(f, replica, scale, i, (double)v[i]);
 }
 
-static void put_change(const fnvae *f, int replica, const fnvae_row *row, float *to)
+void fnvae_put_change(const fnvae *f, int replica, const fnvae_row *row, float *to)
 {
     for (int i = 0; i < f->z.d; i++)
         to[i] = (float)fnvae_to(f, replica, SCALE_DS, i, (double)row->s1[i] - (double)row->s[i]);
@@ -78,7 +78,7 @@ static void put_row(const fnvae *f, int replica, int t, int b, const fnvae_row *
     fnvae_put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_s, replica, t, b));
     fnvae_put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_s1, replica, t, b));
     fnvae_put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_r, replica, t, b));
-    put_change(f, replica, row, place(f, FNVAE_IN_ds, replica, t, b));
+    fnvae_put_change(f, replica, row, place(f, FNVAE_IN_ds, replica, t, b));
     memcpy(place(f, FNVAE_IN_a, replica, t, b), row->a, m * sizeof(float));
     *place(f, FNVAE_IN_change, replica, t, b) = row->change;
     if (!f->o.observed) return;
@@ -96,7 +96,7 @@ static void put_decoded(const fnvae *f, int replica, int t, int b, const fnvae_r
     fnvae_put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_dec_s, replica, t, b));
     fnvae_put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_dec_s1, replica, t, b));
     fnvae_put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_dec_r, replica, t, b));
-    put_change(f, replica, row, place(f, FNVAE_IN_dec_ds, replica, t, b));
+    fnvae_put_change(f, replica, row, place(f, FNVAE_IN_dec_ds, replica, t, b));
     memcpy(place(f, FNVAE_IN_dec_a, replica, t, b), row->a, (size_t)f->z.m * sizeof(float));
 }
 

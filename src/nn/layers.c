@@ -59,16 +59,43 @@ nn_var nn_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, i
     return deeper(group, name, h, N, hidden, width, act, units);
 }
 
+/* One linear map of a bank's shared inputs, behind a mask where there is one. */
+static nn_var masked(nn_group *group, const char *name, nn_list x, nn_var C, int N, int width,
+                     nn_act act)
+{
+    nn_var W = weights(group, name, 1, joined(x), N * width);
+    nn_var b = bias(group, name, N, joined(x), width);
+    return nn_linear(x, C.graph ? nn_fold_mask(W, C) : W, b, act);
+}
+
 nn_var nn_masked_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
                      int width, nn_act act, int units)
 {
     assert(hidden >= 1);
     char layer[40];
     snprintf(layer, sizeof layer, "%s.1", name);
-    nn_var W = weights(group, layer, 1, joined(x), N * width);
-    nn_var b = bias(group, layer, N, joined(x), width);
-    nn_var h = nn_linear(x, nn_fold_mask(W, C), b, act);
+    nn_var h = masked(group, layer, x, C, N, width, act);
     return deeper(group, name, h, N, hidden, width, act, units);
+}
+
+nn_var nn_gain_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
+                   int width, nn_act act, int units)
+{
+    char layer[40];
+    snprintf(layer, sizeof layer, "%s.1", name);
+    nn_var h = masked(group, layer, x, C, N, width, act);
+    snprintf(layer, sizeof layer, "%s.gain", name);
+    nn_var gain = nn_affine(masked(group, layer, x, C, N, width, NN_LINEAR), 1, 1);
+    return deeper(group, name, nn_mul(h, gain), N, hidden, width, act, units);
+}
+
+nn_var nn_product_layer(nn_group *group, const char *name, nn_list x, int units)
+{
+    char layer[40];
+    snprintf(layer, sizeof layer, "%s.left", name);
+    nn_var left = nn_dense(group, layer, x, 1, true, units, NN_LINEAR);
+    snprintf(layer, sizeof layer, "%s.right", name);
+    return nn_mul(left, nn_dense(group, layer, x, 1, true, units, NN_LINEAR));
 }
 
 nn_var nn_conv_layer(nn_group *group, const char *name, nn_var x, nn_conv c, bool transpose,

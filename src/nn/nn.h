@@ -262,6 +262,14 @@ nn_var nn_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, i
 nn_var nn_masked_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
                      int width, nn_act act, int units);
 
+/* The same (C may be NN_NONE), with the first layer's units multiplied by 1 + another linear map of
+ * the inputs: finds inputs that scale the effect of others, which sums of units find hardly. */
+nn_var nn_gain_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
+                   int width, nn_act act, int units);
+
+/* Products of two linear maps of x. */
+nn_var nn_product_layer(nn_group *group, const char *name, nn_list x, int units);
+
 nn_var nn_conv_layer(nn_group *group, const char *name, nn_var x, nn_conv c, bool transpose,
                      nn_act act);
 

@@ -50,9 +50,8 @@ void past_free(past *p)
 static fnvae_row step_at(const past *p, int lane, int i)
 {
     replay_row here = replay_at(p->replay, lane, i), next = replay_at(p->replay, lane, i + 1);
-    fnvae_row row = {
-        .s = here.obs, .a = here.action, .s1 = next.obs, .r = here.reward, .change = true};
-    if (i == 0) return row; /* what was before is forgotten */
+    fnvae_row row = {.s = here.obs, .a = here.action, .s1 = next.obs, .r = here.reward};
+    if (i == 0) return row; /* a life begins here, or what was before is forgotten */
     replay_row before = replay_at(p->replay, lane, i - 1);
     row.change = before.segment != here.segment;
     row.first = before.last;

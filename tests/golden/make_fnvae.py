@@ -20,7 +20,7 @@ Z = dict(d=3, m=2, p=2, q=1)
 O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, sd_least=0.45, sd_from=0, price_first=1, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
          k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
 NODES = dict(
-    C_s="gate#32", c_r="gate#42", C_tt_s="gate#52", C_tt_r="gate#62", theta_s="gauss_sample#112", theta_r="gauss_sample#113")
+    C_s="gate#32", c_r="gate#42", C_tt_s="gate#52", C_tt_r="gate#62", theta_s="gauss_sample#161", theta_r="gauss_sample#162")
 T, B = O["window"], O["batch"]
 random = torch.Generator().manual_seed(5)
 
@@ -57,13 +57,17 @@ def dense(group, name, x, N, shared, units, act):
     return act(x @ W[0] + b.reshape(-1) if shared else bank(x, W, b))
 
 
-def mlp(group, name, x, N, hidden, width, act, units, C=None):
-    if C is None:
-        h = dense(group, name + ".1", x, N, True, width, act)
-    else:
-        W = param(group, name + ".1.W", 1, x.shape[-1], N * width)
-        b = param(group, name + ".1.b", N, 1, width)
-        h = act(x @ (W * C.repeat_interleave(width, 2))[0] + b.reshape(-1))
+def first(group, name, x, N, width, C):
+    """A linear map of a bank's shared inputs, behind a mask where there is one."""
+    W = param(group, name + ".W", 1, x.shape[-1], N * width)
+    b = param(group, name + ".b", N, 1, width)
+    return x @ (W if C is None else W * C.repeat_interleave(width, 2))[0] + b.reshape(-1)
+
+
+def mlp(group, name, x, N, hidden, width, act, units, C=None, gain=False):
+    h = act(first(group, name + ".1", x, N, width, C))
+    if gain:
+        h = h * (1 + first(group, name + ".gain", x, N, width, C))
     for i in range(2, hidden + 1):
         h = dense(group, f"{name}.{i}", h, N, False, width, act)
     return dense(group, name + ".out", h, N, False, units, lambda x: x)
@@ -80,13 +84,23 @@ def mask(name, causes, effects, weight):
 
 
 def infer(kind, x, n):
-    h = mlp("phi", kind + ".fc", x, 1, 1, O["encoder"], F.relu, O["encoder"])
-    gates = dense("phi", kind + ".lstm", F.relu(h), 1, True, 4 * O["lstm"], lambda x: x)
+    same = lambda x: x
+    h = dense("phi", kind + ".left", x, 1, True, O["encoder"], same) * dense("phi", kind + ".right", x, 1, True, O["encoder"], same)
+    h = dense("phi", kind + ".fc", h, 1, True, O["encoder"], F.relu)
+    gates = dense("phi", kind + ".lstm", h, 1, True, 4 * O["lstm"], lambda x: x)
     hc = lstm(gates, param("phi", kind + ".lstm.h.W", 1, O["lstm"], 4 * O["lstm"]))
     out = dense("phi", kind + ".head", hc[..., :O["lstm"]], 1, True, 2 * n, lambda x: x)
     mean, log_std = out[..., :n], (out[..., n:] - 2).clamp(-7, 2)
     eps = normals(NODES["theta_" + kind], T * B * n).reshape(T, B, n)
     return mean, log_std, mean + log_std.exp() * eps
+
+
+def news(group, x, target):
+    """What is unexpected, in units of its spread, and the cost of expecting."""
+    plain = mlp(group, "plain", torch.cat(x, -1), 1, 2, O["dense"], torch.tanh, target.shape[-1])
+    log_sd = param(group, "plain_sd", 1, 1, target.shape[-1]).clamp(-7, 2)
+    cost = nll(target, plain, log_sd.expand_as(plain), torch.ones(T, B, 1))
+    return ((target - plain) / log_sd.exp()).clamp(-10, 10).detach(), cost
 
 
 def noise(group, target, guess, weight):
@@ -124,14 +138,16 @@ def costs():
     for kind, n in (("s", p), ("r", q)):
         C_tt[kind], opened = mask("C_tt_" + kind, n, n, torch.full((n, n), O["w_tt"]))
         open_tt = open_tt + opened
-    theta = {"s": infer("s", torch.cat([I["s"], I["a"], I["s1"], I["change"]], -1), p),
-             "r": infer("r", torch.cat([I["s"], I["a"], I["s1"], I["r"], I["change"]], -1), q)}
+    news_s, plain_s = news("alpha", [I["s"], I["a"]], I["ds"])
+    news_r, plain_r = news("beta", [I["s"], I["a"], I["s1"]], I["r"])
+    theta = {"s": infer("s", torch.cat([I["s"], I["a"], news_s, I["change"]], -1), p),
+             "r": infer("r", torch.cat([I["s"], I["a"], I["s1"], I["r"], news_r, I["change"]], -1), q)}
     ts, tr = theta["s"][2], theta["r"][2]
-    rec = mlp("alpha", "rec", torch.cat([I["dec_s"], I["dec_a"], ts], -1), d, 2, O["bank"], torch.tanh, 1, C)
+    rec = mlp("alpha", "rec", torch.cat([I["dec_s"], I["dec_a"], ts], -1), d, 2, O["bank"], torch.tanh, 1, C, True)
     rec_r = mlp("beta", "rec", torch.cat([I["dec_s"], I["dec_a"], I["dec_s1"], tr], -1), 1, 2, O["dense"],
-                torch.tanh, 1, c)
-    pred = mlp("alpha", "pred", torch.cat([I["s"], I["a"], shift(ts)], -1), 1, 2, O["dense"], torch.tanh, d)
-    pred_r = mlp("beta", "pred", torch.cat([I["s"], I["a"], I["s1"], shift(tr)], -1), 1, 2, O["dense"], torch.tanh, 1)
+                torch.tanh, 1, c, True)
+    pred = mlp("alpha", "pred", torch.cat([I["s"], I["a"], shift(ts)], -1), 1, 2, O["dense"], torch.tanh, d, None, True)
+    pred_r = mlp("beta", "pred", torch.cat([I["s"], I["a"], I["s1"], shift(tr)], -1), 1, 2, O["dense"], torch.tanh, 1, None, True)
     sd_s, noise_s = noise("alpha", I["ds"], pred, I["w_pred"])
     sd_r, noise_r = noise("beta", I["r"], pred_r, I["w_pred"])
     stay = move = after = smooth = 0
@@ -146,6 +162,7 @@ def costs():
     return dict(rec_dyn=gauss(I["dec_ds"], rec, sd_s, I["w_rec"]), rec_rw=gauss(I["dec_r"], rec_r, sd_r, I["w_rec"]),
                 pred_dyn=gauss(I["ds"], pred, sd_s, I["w_pred"]), pred_rw=gauss(I["r"], pred_r, sd_r, I["w_pred"]),
                 kl_stay=stay, kl_move=move, kl_next=after, noise=noise_s + noise_r, noise_s=noise_s, noise_r=noise_r,
+                plain=plain_s + plain_r, plain_s=plain_s, plain_r=plain_r,
                 sparse=O["k4"] * (open_s + open_r + open_tt), smooth=smooth)
 
 
@@ -155,8 +172,8 @@ follows = {
     "phi": O["k1"] * (c["rec_dyn"] + c["rec_rw"]) + O["k2"] * (c["pred_dyn"] + c["pred_rw"])
     + O["k3"] * ((1 - share) * c["kl_stay"] + share * (c["kl_move"] + c["kl_next"])) + O["k5"] * c["smooth"],
     "gamma": c["kl_next"],
-    "alpha": c["rec_dyn"] + c["pred_dyn"] + c["noise_s"],
-    "beta": c["rec_rw"] + c["pred_rw"] + c["noise_r"],
+    "alpha": c["rec_dyn"] + c["pred_dyn"] + c["noise_s"] + c["plain_s"],
+    "beta": c["rec_rw"] + c["pred_rw"] + c["noise_r"] + c["plain_r"],
     "masks": c["rec_dyn"] + c["rec_rw"] + c["kl_next"] + c["sparse"],
 }
 grads = {}
