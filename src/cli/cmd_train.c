@@ -236,6 +236,7 @@ int cmd_train(int argc, char **argv)
                   "an .ini file: the task, and whatever else it sets; several train together"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "set one key, over the files"),
         ARG_TEXT("algo", "A[,B...]", &w.algos, "the algorithms: see `fans list algos`"),
+        ARG_TEXT("preset", "P", &w.preset, "paper, standard (the default) or small"),
         ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the run"),
         ARG_INT("seeds", &w.seeds, 1, 1024, "that many seeds at once, from --seed on"),
         ARG_TEXT("out", "DIR", &w.out,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "base/version.h"
+#include "cli/presets.h"
 
 /* ---- configs --------------------------------------------------------------------------------- */
 
@@ -38,6 +39,7 @@ static int read_config(session_config *c, const session_wish *w)
     int rc = 0;
     name_config(c);
     TRY(config_new(&c->config));
+    if (w->preset) TRY(preset_add(c->config, w->preset));
     TRY(config_add_file(c->config, c->path));
     for (int i = 0; w->settings && i < w->settings->count; i++)
         TRY(config_add_setting(c->config, w->settings->items[i]));
@@ -198,6 +200,7 @@ int session_look(session *s, const char *folder, int threads)
     w.configs = (arg_list){.items = {file}, .count = 1};
     w.out = folder;
     w.threads = threads;
+    w.preset = NULL;
     w.look_only = true;
     return session_open(s, &w);
 }

@@ -52,13 +52,15 @@ typedef struct session {
 typedef struct session_wish {
     arg_list configs; /* files */
     const arg_list *settings;
+    const char *preset;        /* NULL: the config says it all */
     const char *algos;         /* with commas between */
     const char *out, *command; /* out: NULL = below runs/ */
     const char *device;        /* auto, cpu or cuda */
     int seed, seeds, steps, threads;
     bool look_only;
 } session_wish;
-#define SESSION_WISH ((session_wish){.device = "auto", .seed = -1, .seeds = 1, .steps = -1})
+#define SESSION_WISH \
+    ((session_wish){.device = "auto", .preset = "standard", .seed = -1, .seeds = 1, .steps = -1})
 
 int session_open(session *s, const session_wish *w);
 

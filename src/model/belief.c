@@ -1,4 +1,7 @@
-/* belief.c - a recording of one step, and the carried state around it. */
+/* belief.c - a recording of one step, and the carried state around it.
+ *
+ * What a step needs goes in as one tensor and comes out as one, for all worlds of all replicas: on
+ * a GPU every transfer has its price, and this happens at every step. */
 #include "model/belief.h"
 
 #include <string.h>
@@ -8,55 +11,75 @@
 struct belief {
     fnvae *f;
     arena *memory;
-    int worlds, factors, state; /* N, p + q, 2 lstm */
-    float *mean, *log_std;      /* [replica][world][p + q] */
-    float *before;              /* likewise: the mean with which the segment before ended */
-    float *moved;               /* [replica][world]: is there one? */
-    float *state_s, *state_r;   /* [replica][world][2 lstm] */
-    float *s, *a, *s1, *ds, *r, *change;
-    float *expected; /* [replica][world][d + 1] */
-    float *buffer;   /* any tensor, of all replicas */
+    int worlds, factors;  /* N, p + q */
+    int state, seen_size; /* of both LSTMs; of what q_phi reads, state included */
+    float *carried;       /* [replica][world][mean | log_std | state of the LSTMs] */
+    float *seen;          /* [replica][world][s | a | s1 | ds | r | change | state] */
+    float *before;        /* [replica][world][p + q]: the mean with which the last segment ended */
+    float *moved;         /* [replica][world]: is there one? */
+    float *thetas;        /* [replica][world][mean | before], or [mean | log_std] of p_gamma */
+    float *expected;      /* [replica][world][d + 1] */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
+/* The next `n` columns of x. */
+static nn_var take(nn_var x, int *at, int n)
+{
+    *at += n;
+    return nn_slice(x, *at - n, n);
+}
+
+static int seen_size(const fnvae *f)
+{
+    return 3 * f->z.d + f->z.m + 2 + 4 * f->o.lstm;
+}
+
+static void record_seen(fnvae *f)
+{
+    int at = 0, d = f->z.d, state = 2 * f->o.lstm;
+    nn_var all = f->b_in = nn_input(f->g, "belief seen", 1, f->belief_batch, seen_size(f));
+    fnvae_seen *x = &f->b_seen;
+    x->s = take(all, &at, d);
+    x->a = take(all, &at, f->z.m);
+    x->s1 = take(all, &at, d);
+    x->ds = take(all, &at, d);
+    x->r = take(all, &at, 1);
+    x->change = take(all, &at, 1);
+    x->state_s = take(all, &at, state);
+    x->state_r = take(all, &at, state);
+}
+
 void fnvae_record_belief(fnvae *f)
 {
-    int N = f->belief_batch, state = 2 * f->o.lstm;
-    nn_graph *g = f->g;
+    int at = 0, p = f->z.p, q = f->z.q;
+    nn_var thetas = f->b_thetas = nn_input(f->g, "belief thetas", 1, f->belief_batch, 2 * (p + q));
     fnvae_seen *x = &f->b_seen;
-    x->s = nn_input(g, "belief s", 1, N, f->z.d);
-    x->a = nn_input(g, "belief a", 1, N, f->z.m);
-    x->s1 = nn_input(g, "belief s1", 1, N, f->z.d);
-    x->ds = nn_input(g, "belief ds", 1, N, f->z.d);
-    x->r = nn_input(g, "belief r", 1, N, 1);
-    x->change = nn_input(g, "belief change", 1, N, 1);
-    x->state_s = nn_input(g, "belief state_s", 1, N, state);
-    x->state_r = nn_input(g, "belief state_r", 1, N, state);
-    f->b_theta_s[0] = nn_input(g, "belief theta_s", 1, N, f->z.p);
-    f->b_theta_r[0] = nn_input(g, "belief theta_r", 1, N, f->z.q);
-    f->b_theta_s[1] = nn_input(g, "belief theta_s before", 1, N, f->z.p);
-    f->b_theta_r[1] = nn_input(g, "belief theta_r before", 1, N, f->z.q);
-    f->b_next_s = fnvae_record_prior(f, "s", f->b_theta_s, f->mask[MASK_TT_S].C);
-    f->b_next_r = fnvae_record_prior(f, "r", f->b_theta_r, f->mask[MASK_TT_R].C);
-    f->b_spread_s = nn_clip(f->spread_s, -7, 2); /* as the costs read it */
-    f->b_spread_r = nn_clip(f->spread_r, -7, 2);
-    f->b_rec = fnvae_record_alpha1(f, x->s, x->a, f->b_theta_s[0]);
-    f->b_rec_r = fnvae_record_beta1(f, x->s, x->a, x->s1, f->b_theta_r[0]);
-    if (!f->o.observed) fnvae_record_posteriors(f, x, &f->b_q_s, &f->b_q_r);
+    nn_var theta_s[2], theta_r[2];
+    for (int lag = 0; lag < 2; lag++) {
+        theta_s[lag] = take(thetas, &at, p);
+        theta_r[lag] = take(thetas, &at, q);
+    }
+    nn_var next_s = fnvae_record_prior(f, "s", theta_s, f->mask[MASK_TT_S].C);
+    nn_var next_r = fnvae_record_prior(f, "r", theta_r, f->mask[MASK_TT_R].C);
+    nn_var spread_s = nn_add(nn_affine(next_s, 0, 0), nn_clip(f->spread_s, -7, 2));
+    nn_var spread_r = nn_add(nn_affine(next_r, 0, 0), nn_clip(f->spread_r, -7, 2));
+    f->b_next = nn_concat(NN_IN(next_s, next_r, spread_s, spread_r));
+    record_seen(f);
+    f->b_rec = nn_concat(NN_IN(fnvae_record_alpha1(f, x->s, x->a, theta_s[0]),
+                               fnvae_record_beta1(f, x->s, x->a, x->s1, theta_r[0])));
+    if (f->o.observed) return;
+    fnvae_posterior s, r;
+    fnvae_record_posteriors(f, x, &s, &r);
+    f->b_out = nn_concat(NN_IN(s.mean, r.mean, s.log_std, r.log_std, s.state, r.state));
 }
 
 int fnvae_plan_belief(fnvae *f)
 {
     int rc = 0;
-    nn_graph *g = f->g;
-    nn_var next[] = {f->b_next_s, f->b_next_r, f->b_spread_s, f->b_spread_r},
-           rec[] = {f->b_rec, f->b_rec_r};
-    TRY(nn_plan_new(&f->predict, g, next, 4, 0, NULL, 0));
-    TRY(nn_plan_new(&f->decode, g, rec, 2, 0, NULL, 0));
-    if (f->o.observed) return 0;
-    nn_var q[] = {f->b_q_s.mean, f->b_q_s.log_std, f->b_q_r.mean, f->b_q_r.log_std};
-    TRY(nn_plan_new(&f->correct, g, q, 4, 0, NULL, 0));
+    TRY(nn_plan_new(&f->predict, f->g, &f->b_next, 1, 0, NULL, 0));
+    TRY(nn_plan_new(&f->decode, f->g, &f->b_rec, 1, 0, NULL, 0));
+    if (!f->o.observed) TRY(nn_plan_new(&f->correct, f->g, &f->b_out, 1, 0, NULL, 0));
 out:
     return rc;
 }
@@ -71,30 +94,16 @@ int belief_new(belief **out, fnvae *f)
     b->f = f;
     b->worlds = f->belief_batch;
     b->factors = f->z.p + f->z.q;
-    b->state = 2 * f->o.lstm;
-    size_t rows = (size_t)f->replicas * (size_t)b->worlds, d = (size_t)f->z.d;
-    size_t factors = (size_t)b->factors, state = (size_t)b->state, m = (size_t)f->z.m;
-    size_t widest = state > factors ? state : factors; /* of what is read row by row */
-    struct {
-        float **slot;
-        size_t n;
-    } const parts[] = {{&b->mean, rows * factors},
-                       {&b->log_std, rows * factors},
-                       {&b->before, rows * factors},
-                       {&b->moved, rows},
-                       {&b->state_s, rows * state},
-                       {&b->state_r, rows * state},
-                       {&b->s, rows * d},
-                       {&b->a, rows * m},
-                       {&b->s1, rows * d},
-                       {&b->ds, rows * d},
-                       {&b->r, rows},
-                       {&b->change, rows},
-                       {&b->expected, rows * (d + 1)},
-                       {&b->buffer, rows * (widest > d ? widest : d)}};
+    b->state = 4 * f->o.lstm;
+    b->seen_size = seen_size(f);
+    size_t rows = (size_t)f->replicas * (size_t)b->worlds * sizeof(float), n = (size_t)b->factors;
     TRY(arena_new(&b->memory));
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        TRY(arena_declare(b->memory, parts[i].slot, parts[i].n * sizeof(float)));
+    TRY(arena_declare(b->memory, &b->carried, rows * (2 * n + (size_t)b->state)));
+    TRY(arena_declare(b->memory, &b->seen, rows * (size_t)b->seen_size));
+    TRY(arena_declare(b->memory, &b->before, rows * n));
+    TRY(arena_declare(b->memory, &b->moved, rows));
+    TRY(arena_declare(b->memory, &b->thetas, rows * 2 * n));
+    TRY(arena_declare(b->memory, &b->expected, rows * (size_t)(f->z.d + 1)));
     TRY(arena_commit(b->memory));
     *out = b;
 out:
@@ -114,113 +123,94 @@ static size_t row_of(const belief *b, int replica, int world)
     return (size_t)replica * (size_t)b->worlds + (size_t)world;
 }
 
+static size_t row_count(const belief *b)
+{
+    return row_of(b, b->f->replicas, 0);
+}
+
+/* What a row carries along; the mean stands first. */
+static float *carried_of(const belief *b, size_t row)
+{
+    return b->carried + row * (size_t)(2 * b->factors + b->state);
+}
+
+static size_t mean_bytes(const belief *b)
+{
+    return (size_t)b->factors * sizeof(float);
+}
+
 void belief_reset(belief *b, int replica, int world)
 {
-    size_t row = row_of(b, replica, world), n = (size_t)b->factors, h = (size_t)b->state;
-    memset(b->mean + row * n, 0, n * sizeof(float));
-    memset(b->log_std + row * n, 0, n * sizeof(float));
-    memset(b->before + row * n, 0, n * sizeof(float));
+    size_t row = row_of(b, replica, world);
+    memset(carried_of(b, row), 0, 2 * mean_bytes(b) + (size_t)b->state * sizeof(float));
+    memset(b->before + row * (size_t)b->factors, 0, mean_bytes(b));
     b->moved[row] = 0;
-    memset(b->state_s + row * h, 0, h * sizeof(float));
-    memset(b->state_r + row * h, 0, h * sizeof(float));
 }
 
 void belief_set(belief *b, int replica, int world, const float *mean)
 {
-    size_t n = (size_t)b->factors;
-    memcpy(b->mean + row_of(b, replica, world) * n, mean, n * sizeof(float));
+    memcpy(carried_of(b, row_of(b, replica, world)), mean, mean_bytes(b));
 }
 
-/* ---- living ---------------------------------------------------------------------------------- */
+const float *belief_mean(const belief *b, int replica, int world)
+{
+    return carried_of(b, row_of(b, replica, world));
+}
+
+const float *belief_log_std(const belief *b, int replica, int world)
+{
+    return carried_of(b, row_of(b, replica, world)) + b->factors;
+}
+
+void belief_parts(belief *b, int replica, belief_part parts[BELIEF_PARTS])
+{
+    int N = b->worlds, n = b->factors;
+    size_t row = row_of(b, replica, 0);
+    parts[0] = (belief_part){"carried", N, 2 * n + b->state, carried_of(b, row)};
+    parts[1] = (belief_part){"before", N, n, b->before + row * (size_t)n};
+    parts[2] = (belief_part){"moved", N, 1, b->moved + row};
+}
+
+/* ---- correcting ------------------------------------------------------------------------------ */
 
 void belief_note(belief *b, int replica, int world, const fnvae_row *row)
 {
     const fnvae *f = b->f;
-    size_t at = row_of(b, replica, world), d = (size_t)f->z.d, m = (size_t)f->z.m;
-    for (int i = 0; i < f->z.d; i++) {
-        b->s[at * d + (size_t)i] = (float)fnvae_to(f, replica, SCALE_S, i, (double)row->s[i]);
-        b->s1[at * d + (size_t)i] = (float)fnvae_to(f, replica, SCALE_S, i, (double)row->s1[i]);
-    }
-    fnvae_put_change(f, replica, row, b->ds + at * d);
-    memcpy(b->a + at * m, row->a, m * sizeof(float));
-    b->r[at] = (float)fnvae_to(f, replica, SCALE_R, 0, (double)row->r);
-    b->change[at] = row->change;
-}
-
-static void upload_rows(const belief *b)
-{
-    const fnvae *f = b->f;
-    nn_write_all(f->b_seen.s, b->s);
-    nn_write_all(f->b_seen.a, b->a);
-    nn_write_all(f->b_seen.s1, b->s1);
-    nn_write_all(f->b_seen.ds, b->ds);
-    nn_write_all(f->b_seen.r, b->r);
-}
-
-/* A tensor's columns are `at`.. of the rows `all`, which have `width` columns. */
-static void download_part(const belief *b, nn_var v, float *all, int width, int at)
-{
-    size_t n = (size_t)nn_shape_of(v).D, rows = (size_t)b->f->replicas * (size_t)b->worlds;
-    nn_read_all(v, b->buffer);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(all + i * (size_t)width + at, b->buffer + i * n, n * sizeof(float));
-}
-
-/* Columns of `rows` [replica][world][p + q] as the tensors theta_s and theta_r. */
-static void upload_theta(const belief *b, const float *rows, nn_var theta_s, nn_var theta_r)
-{
-    const nn_var theta[] = {theta_s, theta_r};
-    size_t count = (size_t)b->f->replicas * (size_t)b->worlds, width = (size_t)b->factors, at = 0;
-    for (int k = 0; k < 2; k++) {
-        size_t n = (size_t)nn_shape_of(theta[k]).D;
-        for (size_t i = 0; i < count; i++)
-            memcpy(b->buffer + i * n, rows + i * width + at, n * sizeof(float));
-        nn_write_all(theta[k], b->buffer);
-        at += n;
-    }
+    int d = f->z.d, m = f->z.m;
+    float *to = b->seen + row_of(b, replica, world) * (size_t)b->seen_size;
+    fnvae_put(f, replica, SCALE_S, row->s, to);
+    memcpy(to + d, row->a, (size_t)m * sizeof(float));
+    fnvae_put(f, replica, SCALE_S, row->s1, to + d + m);
+    fnvae_put_change(f, replica, row, to + 2 * d + m);
+    fnvae_put(f, replica, SCALE_R, &row->r, to + 3 * d + m);
+    to[3 * d + m + 1] = row->change;
 }
 
 int belief_correct(belief *b)
 {
     const fnvae *f = b->f;
-    upload_rows(b);
-    nn_write_all(f->b_seen.change, b->change);
-    nn_write_all(f->b_seen.state_s, b->state_s);
-    nn_write_all(f->b_seen.state_r, b->state_r);
+    int from = 2 * b->factors, to = b->seen_size - b->state;
+    for (size_t i = 0; i < row_count(b); i++)
+        memcpy(b->seen + i * (size_t)b->seen_size + to, carried_of(b, i) + from,
+               (size_t)b->state * sizeof(float));
+    nn_write_all(f->b_in, b->seen);
     int rc = nn_plan_run(f->correct);
-    if (rc < 0) return rc;
-    nn_read_all(f->b_q_s.state, b->state_s);
-    nn_read_all(f->b_q_r.state, b->state_r);
-    download_part(b, f->b_q_s.mean, b->mean, b->factors, 0);
-    download_part(b, f->b_q_r.mean, b->mean, b->factors, f->z.p);
-    download_part(b, f->b_q_s.log_std, b->log_std, b->factors, 0);
-    download_part(b, f->b_q_r.log_std, b->log_std, b->factors, f->z.p);
-    return 0;
+    if (rc == 0) nn_read_all(f->b_out, b->carried);
+    return rc;
 }
 
-/* Takes the columns at.. of the worlds that change from p_gamma's tensors. */
-static void take(belief *b, const uint8_t *change, nn_var v, float *to, int at)
-{
-    nn_shape z = nn_shape_of(v);
-    nn_read_all(v, b->buffer);
-    for (int r = 0; r < b->f->replicas; r++)
-        for (int w = 0; w < b->worlds; w++)
-            if (change[row_of(b, r, w)])
-                memcpy(to + row_of(b, r, w) * (size_t)b->factors + at,
-                       b->buffer + (size_t)(r * z.B + (z.B > 1 ? w : 0)) * (size_t)z.D,
-                       (size_t)z.D * sizeof(float));
-}
+/* ---- predicting ------------------------------------------------------------------------------ */
 
-/* Where no segment came before the last one, theta has not moved so far. */
-static void upload_ends(belief *b, const uint8_t *change)
+/* [mean | before] of all rows. Where no segment has ended yet, theta has not moved so far. */
+static void write_thetas(belief *b)
 {
-    const fnvae *f = b->f;
     size_t n = (size_t)b->factors;
-    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
-        if (change[i] && b->moved[i] == 0)
-            memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
-    upload_theta(b, b->mean, f->b_theta_s[0], f->b_theta_r[0]);
-    upload_theta(b, b->before, f->b_theta_s[1], f->b_theta_r[1]);
+    for (size_t i = 0; i < row_count(b); i++) {
+        float *to = b->thetas + i * 2 * n, *mean = carried_of(b, i);
+        memcpy(to, mean, mean_bytes(b));
+        memcpy(to + n, b->moved[i] != 0 ? b->before + i * n : mean, mean_bytes(b));
+    }
+    nn_write_all(b->f->b_thetas, b->thetas);
 }
 
 int belief_predict(belief *b, const uint8_t *change)
@@ -228,57 +218,32 @@ int belief_predict(belief *b, const uint8_t *change)
     const fnvae *f = b->f;
     size_t n = (size_t)b->factors;
     bool any = false;
-    for (int i = 0; i < f->replicas * b->worlds; i++) any = any || change[i];
-    if (any) upload_ends(b, change);
+    for (size_t i = 0; i < row_count(b); i++) any = any || change[i];
+    if (any) write_thetas(b);
     int rc = nn_plan_run(f->predict); /* always: a replica's draws must not depend on the others */
     if (rc < 0 || !any) return rc;
-    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
-        if (change[i]) {
-            memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
-            b->moved[i] = 1;
-        }
-    take(b, change, f->b_next_s, b->mean, 0);
-    take(b, change, f->b_next_r, b->mean, f->z.p);
-    take(b, change, f->b_spread_s, b->log_std, 0);
-    take(b, change, f->b_spread_r, b->log_std, f->z.p);
+    nn_read_all(f->b_next, b->thetas);
+    for (size_t i = 0; i < row_count(b); i++) {
+        if (!change[i]) continue;
+        memcpy(b->before + i * n, carried_of(b, i), mean_bytes(b));
+        memcpy(carried_of(b, i), b->thetas + i * 2 * n, 2 * mean_bytes(b));
+        b->moved[i] = 1;
+    }
     return 0;
 }
 
-const float *belief_mean(const belief *b, int replica, int world)
-{
-    return b->mean + row_of(b, replica, world) * (size_t)b->factors;
-}
-
-const float *belief_log_std(const belief *b, int replica, int world)
-{
-    return b->log_std + row_of(b, replica, world) * (size_t)b->factors;
-}
+/* ---- expecting ------------------------------------------------------------------------------- */
 
 int belief_decode(belief *b)
 {
-    const fnvae *f = b->f;
-    upload_rows(b);
-    upload_theta(b, b->mean, f->b_theta_s[0], f->b_theta_r[0]);
-    int rc = nn_plan_run(f->decode);
-    if (rc < 0) return rc;
-    download_part(b, f->b_rec, b->expected, f->z.d + 1, 0);
-    download_part(b, f->b_rec_r, b->expected, f->z.d + 1, f->z.d);
-    return 0;
+    nn_write_all(b->f->b_in, b->seen);
+    write_thetas(b);
+    int rc = nn_plan_run(b->f->decode);
+    if (rc == 0) nn_read_all(b->f->b_rec, b->expected);
+    return rc;
 }
 
 const float *belief_expected(const belief *b, int replica, int world)
 {
     return b->expected + row_of(b, replica, world) * (size_t)(b->f->z.d + 1);
-}
-
-void belief_parts(belief *b, int replica, belief_part parts[BELIEF_PARTS])
-{
-    int N = b->worlds;
-    size_t row = row_of(b, replica, 0);
-    parts[0] = (belief_part){"mean", N, b->factors, b->mean + row * (size_t)b->factors};
-    parts[1] = (belief_part){"log_std", N, b->factors, b->log_std + row * (size_t)b->factors};
-    parts[2] = (belief_part){"state_s", N, b->state, b->state_s + row * (size_t)b->state};
-    parts[3] = (belief_part){"state_r", N, b->state, b->state_r + row * (size_t)b->state};
-    parts[4] = (belief_part){"before", N, b->factors, b->before + row * (size_t)b->factors};
-    parts[5] = (belief_part){"moved", N, 1, b->moved + row};
 }

@@ -38,7 +38,7 @@ int belief_decode(belief *b);
 const float *belief_expected(const belief *b, int replica, int world);
 
 /* What is carried along the lifetimes of one replica: all that a restart needs. */
-enum { BELIEF_PARTS = 6 };
+enum { BELIEF_PARTS = 3 };
 typedef struct belief_part {
     const char *name;
     int rows, width;

@@ -137,10 +137,7 @@ typedef struct fnvae {
 
     /* the belief: the same parameters recorded for one step of `belief_batch` worlds (belief.c) */
     fnvae_seen b_seen;
-    nn_var b_theta_s[2], b_theta_r[2]; /* of this segment, of the one before */
-    fnvae_posterior b_q_s, b_q_r;
-    nn_var b_next_s, b_next_r, b_spread_s, b_spread_r;
-    nn_var b_rec, b_rec_r;
+    nn_var b_in, b_out, b_thetas, b_next, b_rec;
     nn_plan *correct, *predict, *decode;
 
     /* the past: the same parameters recorded for o.encode windows (encode.c) */
