@@ -69,11 +69,13 @@ nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_va
     return nn_dense(gamma, name, NN_IN(h), n, false, 1, NN_LINEAR);
 }
 
-/* p_alpha1: dimension i of the normalised change of state, behind its own masks. */
+/* p_alpha1: dimension i of the normalised change of state, behind its own masks. Theta may scale
+ * what the others do. Only theta: an input that scales itself has an even effect, and with it a
+ * gradient of zero at a closed gate, so that a mask which has lost it does not find it again. */
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
 {
-    return nn_gain_mlp(f->group[FNVAE_ALPHA], "rec", NN_IN(s, a, theta_s), f->mask[MASK_S].C,
-                       f->z.d, 2, f->o.bank, NN_TANH, 1);
+    return nn_gain_mlp(f->group[FNVAE_ALPHA], "rec", NN_IN(s, a, theta_s), NN_IN(theta_s),
+                       f->mask[MASK_S].C, f->z.d, 2, f->o.bank, NN_TANH, 1);
 }
 
 /* What the reward decoders read, by o.reward_reads: both, before, after. */
@@ -91,7 +93,7 @@ int fnvae_reward_inputs(const fnvae *f)
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
 {
     return nn_gain_mlp(f->group[FNVAE_BETA], "rec", fnvae_reward_list(f, s, a, s1, theta_r),
-                       f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
+                       NN_IN(theta_r), f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
 /* ---- algorithm A1 ---------------------------------------------------------------------------- */

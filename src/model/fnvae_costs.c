@@ -52,11 +52,12 @@ void fnvae_record_decoders(fnvae *f)
     nn_var next_s = in[FNVAE_IN_s], next_a = in[FNVAE_IN_a];
     nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
     nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
-    nn_var pred = nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", NN_IN(next_s, next_a, theta_s),
-                              NN_NONE, 1, 2, f->o.dense, NN_TANH, f->z.d);
-    nn_var pred_r = nn_gain_mlp(f->group[FNVAE_BETA], "pred",
-                                fnvae_reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r),
-                                NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
+    nn_list x = NN_IN(next_s, next_a, theta_s);
+    nn_list x_r = fnvae_reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r);
+    nn_var pred = nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", x, x, NN_NONE, 1, 2, f->o.dense,
+                              NN_TANH, f->z.d);
+    nn_var pred_r =
+        nn_gain_mlp(f->group[FNVAE_BETA], "pred", x_r, x_r, NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
 
     nn_var noise[2];
     noise[0] = f->o.predict_state

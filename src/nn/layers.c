@@ -78,15 +78,20 @@ nn_var nn_masked_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int
     return deeper(group, name, h, N, hidden, width, act, units);
 }
 
-nn_var nn_gain_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
-                   int width, nn_act act, int units)
+nn_var nn_gain_mlp(nn_group *group, const char *name, nn_list x, nn_list by, nn_var C, int N,
+                   int hidden, int width, nn_act act, int units)
 {
     char layer[40];
     snprintf(layer, sizeof layer, "%s.1", name);
     nn_var h = masked(group, layer, x, C, N, width, act);
+    if (C.graph) { /* the mask's rows are x's: where those are that do not scale, there are zeros */
+        nn_list all = x;
+        for (int k = 0; k < x.count - by.count; k++) all.var[k] = nn_affine(x.var[k], 0, 0);
+        by = all;
+    }
     snprintf(layer, sizeof layer, "%s.gain", name);
-    nn_var gain = nn_affine(masked(group, layer, x, C, N, width, NN_LINEAR), 1, 1);
-    return deeper(group, name, nn_mul(h, gain), N, hidden, width, act, units);
+    nn_var gain = masked(group, layer, by, C, N, width, NN_LINEAR);
+    return deeper(group, name, nn_mul(h, nn_affine(gain, 1, 1)), N, hidden, width, act, units);
 }
 
 nn_var nn_product_layer(nn_group *group, const char *name, nn_list x, int units)

@@ -262,10 +262,11 @@ nn_var nn_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, i
 nn_var nn_masked_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
                      int width, nn_act act, int units);
 
-/* The same (C may be NN_NONE), with the first layer's units multiplied by 1 + another linear map of
- * the inputs: finds inputs that scale the effect of others, which sums of units find hardly. */
-nn_var nn_gain_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
-                   int width, nn_act act, int units);
+/* The same, with the first layer's units multiplied by 1 + a linear map of `by`: finds inputs that
+ * scale the effect of others, which sums of units find hardly. C may be NN_NONE; behind a mask,
+ * `by` are the last of x. */
+nn_var nn_gain_mlp(nn_group *group, const char *name, nn_list x, nn_list by, nn_var C, int N,
+                   int hidden, int width, nn_act act, int units);
 
 /* Products of two linear maps of x. */
 nn_var nn_product_layer(nn_group *group, const char *name, nn_list x, int units);

@@ -64,10 +64,13 @@ def first(group, name, x, N, width, C):
     return x @ (W if C is None else W * C.repeat_interleave(width, 2))[0] + b.reshape(-1)
 
 
-def mlp(group, name, x, N, hidden, width, act, units, C=None, gain=False):
+def mlp(group, name, x, N, hidden, width, act, units, C=None, by=None):
+    """With `by`, the first layer's units are scaled by 1 + a map of it; behind a mask, it is the last of x."""
     h = act(first(group, name + ".1", x, N, width, C))
-    if gain:
-        h = h * (1 + first(group, name + ".gain", x, N, width, C))
+    if by is not None:
+        if C is not None:
+            by = torch.cat([torch.zeros_like(x[..., :-by.shape[-1]]), by], -1)
+        h = h * (1 + first(group, name + ".gain", by, N, width, C))
     for i in range(2, hidden + 1):
         h = dense(group, f"{name}.{i}", h, N, False, width, act)
     return dense(group, name + ".out", h, N, False, units, lambda x: x)
@@ -143,11 +146,12 @@ def costs():
     theta = {"s": infer("s", torch.cat([I["s"], I["a"], news_s, I["change"]], -1), p),
              "r": infer("r", torch.cat([I["s"], I["a"], I["s1"], I["r"], news_r, I["change"]], -1), q)}
     ts, tr = theta["s"][2], theta["r"][2]
-    rec = mlp("alpha", "rec", torch.cat([I["dec_s"], I["dec_a"], ts], -1), d, 2, O["bank"], torch.tanh, 1, C, True)
+    rec = mlp("alpha", "rec", torch.cat([I["dec_s"], I["dec_a"], ts], -1), d, 2, O["bank"], torch.tanh, 1, C, ts)
     rec_r = mlp("beta", "rec", torch.cat([I["dec_s"], I["dec_a"], I["dec_s1"], tr], -1), 1, 2, O["dense"],
-                torch.tanh, 1, c, True)
-    pred = mlp("alpha", "pred", torch.cat([I["s"], I["a"], shift(ts)], -1), 1, 2, O["dense"], torch.tanh, d, None, True)
-    pred_r = mlp("beta", "pred", torch.cat([I["s"], I["a"], I["s1"], shift(tr)], -1), 1, 2, O["dense"], torch.tanh, 1, None, True)
+                torch.tanh, 1, c, tr)
+    x, x_r = torch.cat([I["s"], I["a"], shift(ts)], -1), torch.cat([I["s"], I["a"], I["s1"], shift(tr)], -1)
+    pred = mlp("alpha", "pred", x, 1, 2, O["dense"], torch.tanh, d, None, x)
+    pred_r = mlp("beta", "pred", x_r, 1, 2, O["dense"], torch.tanh, 1, None, x_r)
     sd_s, noise_s = noise("alpha", I["ds"], pred, I["w_pred"])
     sd_r, noise_r = noise("beta", I["r"], pred_r, I["w_pred"])
     stay = move = after = smooth = 0
