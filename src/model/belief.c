@@ -13,7 +13,7 @@ struct belief {
     float *before;              /* likewise: the mean with which the segment before ended */
     float *moved;               /* [replica][world]: is there one? */
     float *state_s, *state_r;   /* [replica][world][2 lstm] */
-    float *s, *a, *s1, *r, *change;
+    float *s, *a, *s1, *ds, *r, *change;
     float *expected; /* [replica][world][d + 1] */
     float *buffer;   /* one replica of any tensor */
 };
@@ -28,6 +28,7 @@ void fnvae_record_belief(fnvae *f)
     x->s = nn_input(g, "belief s", 1, N, f->z.d);
     x->a = nn_input(g, "belief a", 1, N, f->z.m);
     x->s1 = nn_input(g, "belief s1", 1, N, f->z.d);
+    x->ds = nn_input(g, "belief ds", 1, N, f->z.d);
     x->r = nn_input(g, "belief r", 1, N, 1);
     x->change = nn_input(g, "belief change", 1, N, 1);
     x->state_s = nn_input(g, "belief state_s", 1, N, state);
@@ -83,6 +84,7 @@ int belief_new(belief **out, fnvae *f)
                        {&b->s, rows * d},
                        {&b->a, rows * m},
                        {&b->s1, rows * d},
+                       {&b->ds, rows * d},
                        {&b->r, rows},
                        {&b->change, rows},
                        {&b->expected, rows * (d + 1)},
@@ -133,8 +135,11 @@ void belief_note(belief *b, int replica, int world, const fnvae_row *row)
     const fnvae *f = b->f;
     size_t at = row_of(b, replica, world), d = (size_t)f->z.d, m = (size_t)f->z.m;
     for (int i = 0; i < f->z.d; i++) {
-        b->s[at * d + (size_t)i] = (float)fnvae_to(f, replica, SCALE_S, i, (double)row->s[i]);
-        b->s1[at * d + (size_t)i] = (float)fnvae_to(f, replica, SCALE_S, i, (double)row->s1[i]);
+        size_t k = at * d + (size_t)i;
+        double before = (double)row->s[i], after = (double)row->s1[i];
+        b->s[k] = (float)fnvae_to(f, replica, SCALE_S, i, before);
+        b->s1[k] = (float)fnvae_to(f, replica, SCALE_S, i, after);
+        b->ds[k] = (float)fnvae_to(f, replica, SCALE_DS, i, after - before);
     }
     memcpy(b->a + at * m, row->a, m * sizeof(float));
     b->r[at] = (float)fnvae_to(f, replica, SCALE_R, 0, (double)row->r);
@@ -147,6 +152,7 @@ static void upload_rows(const belief *b)
     nn_write_all(f->b_seen.s, b->s);
     nn_write_all(f->b_seen.a, b->a);
     nn_write_all(f->b_seen.s1, b->s1);
+    nn_write_all(f->b_seen.ds, b->ds);
     nn_write_all(f->b_seen.r, b->r);
 }
 

@@ -23,8 +23,10 @@ const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. It starts almost certain: decoders learn
- * to overlook a latent that is mostly noise, and a weak factor might then never be taken up. */
+/* q_phi: two dense layers, an LSTM, a diagonal Gaussian. Its means start large and almost certain.
+ * Decoders learn to overlook a latent that is small or mostly noise, and a factor that acts only
+ * together with something else (a motor's gain, which may have either sign) is then taken up late
+ * or never: both ends of a product start at nothing. */
 static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
 {
     char name[32];
@@ -37,7 +39,7 @@ static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_va
     snprintf(name, sizeof name, "%s.head", kind);
     nn_var out =
         nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
-    q.mean = nn_slice(out, 0, n);
+    q.mean = nn_affine(nn_slice(out, 0, n), 10, 0);
     q.log_std = nn_clip(nn_affine(nn_slice(out, n, n), 1, -2), -7, 2);
     q.sample = NN_NONE;
     return q;
@@ -93,15 +95,17 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
 
 /* ---- algorithm A1 ---------------------------------------------------------------------------- */
 
-/* Infer mu and sigma of phi: theta_s from states and actions, theta_r from rewards too. */
+/* Infer mu and sigma of phi: theta_s from states and actions, theta_r from rewards too. The change
+ * of state says the same as the state after the step, but in units of its own: what a factor does
+ * to it may be small beside the states. */
 void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
                              fnvae_posterior *q_r)
 {
     int p = f->z.p, q = f->z.q;
-    nn_list all = NN_IN(x->s, x->a, x->s1, x->r, x->change);
+    nn_list all = NN_IN(x->s, x->a, x->s1, x->ds, x->r, x->change);
     if (!f->o.mixed) {
-        *q_s = infer(f, "s", NN_IN(x->s, x->a, x->s1, x->change), p, x->state_s);
-        *q_r = infer(f, "r", all, q, x->state_r);
+        *q_s = infer(f, "s", NN_IN(x->s, x->a, x->ds, x->change), p, x->state_s);
+        *q_r = infer(f, "r", NN_IN(x->s, x->a, x->s1, x->r, x->change), q, x->state_r);
         return;
     }
     fnvae_posterior both = infer(f, "mixed", all, p + q, x->state_s);
@@ -124,6 +128,7 @@ static void record_theta(fnvae *f)
     fnvae_seen seen = {.s = in[FNVAE_IN_s],
                        .a = in[FNVAE_IN_a],
                        .s1 = in[FNVAE_IN_s1],
+                       .ds = in[FNVAE_IN_ds],
                        .r = in[FNVAE_IN_r],
                        .change = in[FNVAE_IN_change],
                        .state_s = NN_NONE,

@@ -106,7 +106,7 @@ enum {
 
 /* What q_phi reads: transitions, and the state of its LSTMs (1, B, 2 lstm) or NN_NONE. */
 typedef struct fnvae_seen {
-    nn_var s, a, s1, r, change, state_s, state_r;
+    nn_var s, a, s1, ds, r, change, state_s, state_r;
 } fnvae_seen;
 
 typedef struct fnvae {

@@ -20,7 +20,7 @@ Z = dict(d=3, m=2, p=2, q=1)
 O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, sd_least=0.45, sd_from=0, price_first=1, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
          k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
 NODES = dict(
-    C_s="gate#32", c_r="gate#42", C_tt_s="gate#52", C_tt_r="gate#62", theta_s="gauss_sample#112", theta_r="gauss_sample#113")
+    C_s="gate#32", c_r="gate#42", C_tt_s="gate#52", C_tt_r="gate#62", theta_s="gauss_sample#114", theta_r="gauss_sample#115")
 T, B = O["window"], O["batch"]
 random = torch.Generator().manual_seed(5)
 
@@ -84,7 +84,7 @@ def infer(kind, x, n):
     gates = dense("phi", kind + ".lstm", F.relu(h), 1, True, 4 * O["lstm"], lambda x: x)
     hc = lstm(gates, param("phi", kind + ".lstm.h.W", 1, O["lstm"], 4 * O["lstm"]))
     out = dense("phi", kind + ".head", hc[..., :O["lstm"]], 1, True, 2 * n, lambda x: x)
-    mean, log_std = out[..., :n], (out[..., n:] - 2).clamp(-7, 2)
+    mean, log_std = 10 * out[..., :n], (out[..., n:] - 2).clamp(-7, 2)
     eps = normals(NODES["theta_" + kind], T * B * n).reshape(T, B, n)
     return mean, log_std, mean + log_std.exp() * eps
 
@@ -124,7 +124,7 @@ def costs():
     for kind, n in (("s", p), ("r", q)):
         C_tt[kind], opened = mask("C_tt_" + kind, n, n, torch.full((n, n), O["w_tt"]))
         open_tt = open_tt + opened
-    theta = {"s": infer("s", torch.cat([I["s"], I["a"], I["s1"], I["change"]], -1), p),
+    theta = {"s": infer("s", torch.cat([I["s"], I["a"], I["ds"], I["change"]], -1), p),
              "r": infer("r", torch.cat([I["s"], I["a"], I["s1"], I["r"], I["change"]], -1), q)}
     ts, tr = theta["s"][2], theta["r"][2]
     rec = mlp("alpha", "rec", torch.cat([I["dec_s"], I["dec_a"], ts], -1), d, 2, O["bank"], torch.tanh, 1, C)
