@@ -220,7 +220,7 @@ static void upload_ends(belief *b, const uint8_t *change)
 {
     const fnvae *f = b->f;
     size_t n = (size_t)b->factors;
-    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
+    for (size_t i = 0; i < row_of(b, f->replicas, 0); i++)
         if (change[i] && b->moved[i] == 0)
             memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
     upload_theta(b, b->mean, f->b_theta_s[0], f->b_theta_r[0]);
@@ -237,7 +237,7 @@ int belief_predict(belief *b, const uint8_t *change)
     upload_ends(b, change);
     int rc = nn_plan_run(f->predict);
     if (rc < 0) return rc;
-    for (size_t i = 0; i < (size_t)(f->replicas * b->worlds); i++)
+    for (size_t i = 0; i < row_of(b, f->replicas, 0); i++)
         if (change[i]) {
             memcpy(b->before + i * n, b->mean + i * n, n * sizeof(float));
             b->moved[i] = 1;
