@@ -27,8 +27,8 @@
     X(REAL, k1, 0.8, 0, 1e6, "weight of the reconstruction")                                       \
     X(REAL, k2, 0.8, 0, 1e6, "weight of the one-step prediction")                                  \
     X(REAL, k3, 0.5, 0, 1e6, "weight of the KL divergence")                                        \
-    X(REAL, k3_first, 0.01, 1e-6, 1e6, "the same at the first update; falls or rises to k3")       \
-    X(REAL, k3_until, 0.3, 0, 1, "share of the updates until it is there")                         \
+    X(REAL, k3_first, 0.5, 1e-6, 1e6, "the same at the first update; falls or rises to k3")        \
+    X(REAL, k3_until, 0.2, 0, 1, "share of the updates until it is there")                         \
     X(REAL, k4, 0.1, 0, 1e6, "weight of the sparsity")                                             \
     X(REAL, k5, 0.02, 0, 1e6, "weight of the smoothness")                                          \
     X(FLAG, auto_weights, false, "learn k1, k2, k3 and k5 instead (Liebel & Koerner)")             \
