@@ -89,7 +89,7 @@ class Encoder(torch.nn.Module):
     def forward(self, *x):
         h, _ = self.lstm(self.fc(torch.cat(x, 2)))
         mean, log_std = self.head(h).chunk(2, 2)
-        mean, log_std = 10 * mean, (log_std - 2).clamp(-7, 2)
+        mean, log_std = 4 * mean, (log_std - 2).clamp(-7, 2)
         return mean, log_std, mean + log_std.exp() * torch.randn_like(mean)
 
 

@@ -39,7 +39,7 @@ static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_va
     snprintf(name, sizeof name, "%s.head", kind);
     nn_var out =
         nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
-    q.mean = nn_affine(nn_slice(out, 0, n), 10, 0);
+    q.mean = nn_affine(nn_slice(out, 0, n), 4, 0);
     q.log_std = nn_clip(nn_affine(nn_slice(out, n, n), 1, -2), -7, 2);
     q.sample = NN_NONE;
     return q;

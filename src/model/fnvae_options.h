@@ -21,7 +21,7 @@
     X(INT, bank, 32, 1, 4096, "width of each masked transition decoder")                           \
     X(INT, dense, 64, 1, 4096, "width of the other decoders")                                      \
     X(REAL, sd, 0.1, 1e-3, 1e3, "standard deviation of the decoders at first, normalised")         \
-    X(REAL, sd_from, 0.3, 0, 1,                                                                    \
+    X(REAL, sd_from, 0.2, 0, 1,                                                                    \
       "share of the updates after which it follows the prediction's error")                        \
     X(REAL, sd_least, 0.03, 1e-4, 1e3, "but never falls below this")                               \
     X(REAL, k1, 0.8, 0, 1e6, "weight of the reconstruction")                                       \

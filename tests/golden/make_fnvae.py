@@ -84,7 +84,7 @@ def infer(kind, x, n):
     gates = dense("phi", kind + ".lstm", F.relu(h), 1, True, 4 * O["lstm"], lambda x: x)
     hc = lstm(gates, param("phi", kind + ".lstm.h.W", 1, O["lstm"], 4 * O["lstm"]))
     out = dense("phi", kind + ".head", hc[..., :O["lstm"]], 1, True, 2 * n, lambda x: x)
-    mean, log_std = 10 * out[..., :n], (out[..., n:] - 2).clamp(-7, 2)
+    mean, log_std = 4 * out[..., :n], (out[..., n:] - 2).clamp(-7, 2)
     eps = normals(NODES["theta_" + kind], T * B * n).reshape(T, B, n)
     return mean, log_std, mean + log_std.exp() * eps
 
