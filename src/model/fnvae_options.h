@@ -14,7 +14,7 @@
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
     X(INT, evidence, 25, 0, 100000, "rows of a segment to see before it is reconstructed")         \
-    X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows at most as far away")   \
+    X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows that come so soon")     \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \
     X(INT, lstm, 64, 1, 4096, "units of their LSTM")                                               \
     X(INT, prior, 32, 1, 4096, "width of each network of the CF dynamics")                         \
