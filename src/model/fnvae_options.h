@@ -34,7 +34,7 @@
     X(FLAG, auto_weights, false, "learn k1, k2, k3 and k5 instead (Liebel & Koerner)")             \
     X(REAL, w_ss, 0.2, 0, 1e6, "price of an edge of C_ss, times k4")                               \
     X(REAL, w_as, 0.2, 0, 1e6, "price of an edge of C_as, times k4")                               \
-    X(REAL, w_ts, 0.2, 0, 1e6, "price of an edge of C_ts, times k4")                               \
+    X(REAL, w_ts, 0.5, 0, 1e6, "price of an edge of C_ts, times k4")                               \
     X(REAL, w_sr, 0.1, 0, 1e6, "price of an edge of c_sr, times k4")                               \
     X(REAL, w_ar, 0.1, 0, 1e6, "price of an edge of c_ar, times k4")                               \
     X(REAL, price_first, 4, 1e-3, 1e3,                                                             \
