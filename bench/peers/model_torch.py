@@ -89,7 +89,7 @@ class Encoder(torch.nn.Module):
     def forward(self, *x):
         h, _ = self.lstm(self.fc(torch.cat(x, 2)))
         mean, log_std = self.head(h).chunk(2, 2)
-        log_std = (log_std - 2).clamp(-7, 2)
+        mean, log_std = 4 * mean, (log_std - 2).clamp(-7, 2)
         return mean, log_std, mean + log_std.exp() * torch.randn_like(mean)
 
 
@@ -150,7 +150,7 @@ def fnvae(size, wide):
         return stay + move + after + mean((jump - shift(jump)).abs(), (t > 0).float())
 
     def step():
-        ms, ls, ts = q_s(s, a, s1, change)
+        ms, ls, ts = q_s(s, a, ds, change)
         mr, lr, tr = q_r(s, a, s1, r, change)
         C = [gate(x) for x in masks]
         out = rec(C[0], torch.cat([s, a, Scale.apply(ts, 0.8)], 2))

@@ -21,59 +21,62 @@ static nn_var for_rows(nn_var log_std, nn_var like)
     return nn_add(nn_affine(like, 0, 0), log_std);
 }
 
-/* The decoders' standard deviation: a parameter that follows the errors of `guess`, and that no
- * other cost moves. So an error counts in units of what cannot be predicted, and a nat is a nat
- * in noisy worlds and in exact ones. */
-static nn_var record_noise(fnvae *f, nn_group *group, nn_var target, nn_var guess, nn_var weight,
-                           nn_var *log_std)
+/* What a decoder said of what, in rows that count as `weight` says. */
+typedef struct told {
+    nn_var target, guess, weight;
+} told;
+
+/* The decoders' standard deviation: a parameter that follows the errors of `by`, and that no other
+ * cost moves. So an error counts in units of what cannot be predicted, and a nat is a nat in noisy
+ * worlds and in exact ones. */
+static nn_var record_noise(fnvae *f, nn_group *group, told by, nn_var *log_std)
 {
-    int n = nn_shape_of(target).D;
+    int n = nn_shape_of(by.target).D;
     nn_var noise = nn_param(group, "log_sd", 1, 1, n, NN_INIT_CONSTANT, log(f->o.sd));
     *log_std = nn_clip(nn_grad_scale(noise, f->k_noise), log(f->o.sd_least), 0);
-    return nn_gauss_nll(target, nn_detach(guess), for_rows(*log_std, guess), weight);
+    return nn_gauss_nll(by.target, nn_detach(by.guess), for_rows(*log_std, by.guess), by.weight);
 }
 
 /* The squared error in units of the decoders' standard deviation: never negative. */
-static nn_var gauss_cost(nn_var target, nn_var mean, nn_var log_std, nn_var weight)
+static nn_var gauss_cost(told x, nn_var log_std)
 {
     nn_var scale = nn_activate(nn_affine(nn_detach(log_std), -1, 0), NN_EXP);
-    return nn_gauss_nll(nn_mul(target, scale), nn_mul(mean, scale), NN_NONE, weight);
+    return nn_gauss_nll(nn_mul(x.target, scale), nn_mul(x.guess, scale), NN_NONE, x.weight);
+}
+
+/* From the theta of the row before: the change of state and the reward. */
+static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
+{
+    nn_var s = f->in[FNVAE_IN_s], a = f->in[FNVAE_IN_a], s1 = f->in[FNVAE_IN_s1];
+    nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
+    nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
+    nn_list x = NN_IN(s, a, theta_s), x_r = fnvae_reward_list(f, s, a, s1, theta_r);
+    *pred = nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", x, x, NN_NONE, 1, 2, f->o.dense, NN_TANH,
+                        f->z.d);
+    *pred_r =
+        nn_gain_mlp(f->group[FNVAE_BETA], "pred", x_r, x_r, NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
 /* Reconstruct a transition of the segment, and predict the next one. */
 void fnvae_record_decoders(fnvae *f)
 {
-    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec];
+    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec], pred, pred_r;
     nn_var s = in[FNVAE_IN_dec_s], a = in[FNVAE_IN_dec_a], s1 = in[FNVAE_IN_dec_s1];
-    nn_var ds = in[FNVAE_IN_ds], r = in[FNVAE_IN_r];
     f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k_rec));
     f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k_rec));
-
-    nn_var next_s = in[FNVAE_IN_s], next_a = in[FNVAE_IN_a];
-    nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
-    nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
-    nn_list x = NN_IN(next_s, next_a, theta_s);
-    nn_list x_r = fnvae_reward_list(f, next_s, next_a, in[FNVAE_IN_s1], theta_r);
-    nn_var pred = nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", x, x, NN_NONE, 1, 2, f->o.dense,
-                              NN_TANH, f->z.d);
-    nn_var pred_r =
-        nn_gain_mlp(f->group[FNVAE_BETA], "pred", x_r, x_r, NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
-
-    nn_var noise[2];
-    noise[0] = f->o.predict_state
-                   ? record_noise(f, f->group[FNVAE_ALPHA], ds, pred, w_pred, &f->noise_s)
-                   : record_noise(f, f->group[FNVAE_ALPHA], in[FNVAE_IN_dec_ds], f->rec, w_rec,
-                                  &f->noise_s);
-    noise[1] = f->o.predict_reward
-                   ? record_noise(f, f->group[FNVAE_BETA], r, pred_r, w_pred, &f->noise_r)
-                   : record_noise(f, f->group[FNVAE_BETA], in[FNVAE_IN_dec_r], f->rec_r, w_rec,
-                                  &f->noise_r);
-    f->cost[FNVAE_noise] = nn_add(noise[0], noise[1]);
+    record_predictions(f, &pred, &pred_r);
+    told past = {in[FNVAE_IN_dec_ds], f->rec, w_rec}, next = {in[FNVAE_IN_ds], pred, w_pred};
+    told past_r = {in[FNVAE_IN_dec_r], f->rec_r, w_rec}, next_r = {in[FNVAE_IN_r], pred_r, w_pred};
+    nn_var noise =
+        record_noise(f, f->group[FNVAE_ALPHA], f->o.predict_state ? next : past, &f->noise_s);
+    nn_var noise_r =
+        record_noise(f, f->group[FNVAE_BETA], f->o.predict_reward ? next_r : past_r, &f->noise_r);
+    f->cost[FNVAE_noise] = nn_add(noise, noise_r);
     if (f->o.observed) f->cost[FNVAE_plain] = nn_affine(f->cost[FNVAE_noise], 0, 0);
-    f->cost[FNVAE_rec_dyn] = gauss_cost(in[FNVAE_IN_dec_ds], f->rec, f->noise_s, w_rec);
-    f->cost[FNVAE_rec_rw] = gauss_cost(in[FNVAE_IN_dec_r], f->rec_r, f->noise_r, w_rec);
-    f->cost[FNVAE_pred_dyn] = gauss_cost(ds, pred, f->noise_s, w_pred);
-    f->cost[FNVAE_pred_rw] = gauss_cost(r, pred_r, f->noise_r, w_pred);
+    f->cost[FNVAE_rec_dyn] = gauss_cost(past, f->noise_s);
+    f->cost[FNVAE_rec_rw] = gauss_cost(past_r, f->noise_r);
+    f->cost[FNVAE_pred_dyn] = gauss_cost(next, f->noise_s);
+    f->cost[FNVAE_pred_rw] = gauss_cost(next_r, f->noise_r);
 }
 
 /* ---- the movement of theta ------------------------------------------------------------------- */

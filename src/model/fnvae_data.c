@@ -119,7 +119,8 @@ static bool evident(const fnvae *f, int seen, int length)
 }
 
 /* Rows [from, to) of a window that share theta with row t: its segment; and where segments are
- * short, as when theta moves at every step, what is near, for it moves little. */
+ * short, as when theta moves at every step, those that come next, for it moves little. (Not those
+ * just seen: their noise could be smuggled into theta.) */
 typedef struct neighbours {
     int from, to;
 } neighbours;
@@ -127,8 +128,8 @@ typedef struct neighbours {
 static neighbours near_to(const fnvae *f, int t, int from, int to)
 {
     int near = f->o.near, T = f->o.window;
-    if (to - from >= near) return (neighbours){from, to};
-    return (neighbours){t > near ? t - near : 0, t + near < T ? t + near + 1 : T};
+    if (to - from >= near || t == T - 1) return (neighbours){from, to};
+    return (neighbours){t + 1, t + near < T ? t + near + 1 : T};
 }
 
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
@@ -139,7 +140,7 @@ void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick
         bool brief = to - from < f->o.near;
         for (int t = from; t < to; t++) {
             bool begins = rows[t].change && t > 0, foretold = segment >= f->o.order;
-            bool known = brief ? evident(f, t, T) : evident(f, t - from, to - from);
+            bool known = brief ? t + 1 < T && evident(f, t, T) : evident(f, t - from, to - from);
             neighbours k = near_to(f, t, from, to);
             put_row(f, replica, t, b, &rows[t]);
             put_decoded(f, replica, t, b,

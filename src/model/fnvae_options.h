@@ -15,14 +15,14 @@
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
     X(INT, encode, 32, 1, 65536, "windows of the past that are encoded at a time")                 \
     X(INT, evidence, 25, 0, 100000, "rows of a segment to see before it is reconstructed")         \
-    X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows at most as far away")   \
+    X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows that come so soon")     \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \
     X(INT, lstm, 64, 1, 4096, "units of their LSTM")                                               \
     X(INT, prior, 32, 1, 4096, "width of each network of the CF dynamics")                         \
     X(INT, bank, 32, 1, 4096, "width of each masked transition decoder")                           \
     X(INT, dense, 64, 1, 4096, "width of the other decoders")                                      \
     X(REAL, sd, 0.1, 1e-3, 1e3, "standard deviation of the decoders at first, normalised")         \
-    X(REAL, sd_from, 0.1, 0, 1,                                                                    \
+    X(REAL, sd_from, 0.2, 0, 1,                                                                    \
       "share of the updates after which it follows the prediction's error")                        \
     X(REAL, sd_least, 0.03, 1e-4, 1e3, "but never falls below this")                               \
     X(REAL, k1, 0.8, 0, 1e6, "weight of the reconstruction")                                       \
@@ -35,7 +35,7 @@
     X(FLAG, auto_weights, false, "learn k1, k2, k3 and k5 instead (Liebel & Koerner)")             \
     X(REAL, w_ss, 0.2, 0, 1e6, "price of an edge of C_ss, times k4")                               \
     X(REAL, w_as, 0.2, 0, 1e6, "price of an edge of C_as, times k4")                               \
-    X(REAL, w_ts, 0.2, 0, 1e6, "price of an edge of C_ts, times k4")                               \
+    X(REAL, w_ts, 0.5, 0, 1e6, "price of an edge of C_ts, times k4")                               \
     X(REAL, w_sr, 0.1, 0, 1e6, "price of an edge of c_sr, times k4")                               \
     X(REAL, w_ar, 0.1, 0, 1e6, "price of an edge of c_ar, times k4")                               \
     X(REAL, price_first, 4, 1e-3, 1e3,                                                             \
