@@ -12,7 +12,7 @@
     X(CHOICE, belief, 0, "filter|prior", "corrected by what is seen, or only rolled forward")    \
     X(CHOICE, shows, 0, "belief|truth", "what the policy sees: truth tells what beliefs cost")   \
     X(FLAG, normalize, true, "show beliefs in units of their spread")                            \
-    X(REAL, floor, 0.1, 1e-6, 1e6, "smallest spread that counts: what hardly moves stays small") \
+    X(REAL, floor, 0.5, 1e-6, 1e6, "smallest spread that counts: what hardly moves stays small") \
     X(FLAG, compact, true, "show only what can reach the reward by the graph")
 OPTIONS_STRUCT(fans_options, FANS_OPTIONS)
 const option_group *fans_option_group(void);

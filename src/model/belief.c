@@ -178,6 +178,7 @@ void belief_note(belief *b, int replica, int world, const fnvae_row *row)
     const fnvae *f = b->f;
     int d = f->z.d, m = f->z.m;
     float *to = b->seen + row_of(b, replica, world) * (size_t)b->seen_size;
+    fnvae_settle(f, replica);
     fnvae_put(f, replica, SCALE_S, row->s, to);
     memcpy(to + d, row->a, (size_t)m * sizeof(float));
     fnvae_put(f, replica, SCALE_S, row->s1, to + d + m);

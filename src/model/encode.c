@@ -67,6 +67,7 @@ static size_t place(const fnvae *f, int replica, int b, int t)
 void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_row *rows)
 {
     bool moved = false;
+    fnvae_settle(f, replica);
     for (int t = 0; t < f->o.window; t++) {
         size_t at = place(f, replica, b, t), d = (size_t)f->z.d, m = (size_t)f->z.m;
         fnvae_put(f, replica, SCALE_S, rows[t].s, f->e_host[0] + at * d);

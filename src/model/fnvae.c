@@ -247,6 +247,7 @@ static int declare(fnvae *f)
         TRY(arena_declare(f->memory, &x->count, sizeof(double)));
         TRY(arena_declare(f->memory, &x->mean, (size_t)x->n * sizeof(double)));
         TRY(arena_declare(f->memory, &x->m2, (size_t)x->n * sizeof(double)));
+        TRY(arena_declare(f->memory, &x->unit, (size_t)x->n * sizeof(double)));
     }
     TRY(arena_commit(f->memory));
 out:

@@ -60,6 +60,7 @@ typedef struct fnvae_row {
 typedef struct fnvae_scale {
     int n;
     double *count, *mean, *m2; /* [1], [n], [n] */
+    double *unit;              /* [n]: 1 / standard deviation, as of the last fnvae_settle */
 } fnvae_scale;
 
 enum { SCALE_S, SCALE_DS, SCALE_R, SCALE_THETA_S, SCALE_THETA_R, FNVAE_SCALES };
@@ -205,6 +206,9 @@ int fnvae_plan_belief(fnvae *f);
 void fnvae_record_encode(fnvae *f);
 int fnvae_plan_encode(fnvae *f);
 int fnvae_declare_encode(fnvae *f);
+
+/* takes the statistics of a replica as they are now for what is put from here on */
+void fnvae_settle(const fnvae *f, int replica);
 
 /* a vector of the world in normalised units */
 void fnvae_put_change(const fnvae *f, int replica, const fnvae_row *row, float *to);

@@ -59,16 +59,25 @@ static float *place(const fnvae *f, int input, int replica, int t, int b)
     return f->host[input] + row * (size_t)z.D;
 }
 
+void fnvae_settle(const fnvae *f, int replica)
+{
+    for (int k = 0; k < FNVAE_SCALES; k++) {
+        fnvae_scale *x = scale_of(f, replica, k);
+        for (int i = 0; i < x->n; i++) x->unit[i] = 1 / sd_of(x, i);
+    }
+}
+
 void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to)
 {
-    int n = scale_of(f, replica, scale)->n;
-    for (int i = 0; i < n; i++) to[i] = (float)fnvae_to(f, replica, scale, i, (double)v[i]);
+    const fnvae_scale *x = scale_of(f, replica, scale);
+    for (int i = 0; i < x->n; i++) to[i] = (float)(((double)v[i] - x->mean[i]) * x->unit[i]);
 }
 
 void fnvae_put_change(const fnvae *f, int replica, const fnvae_row *row, float *to)
 {
-    for (int i = 0; i < f->z.d; i++)
-        to[i] = (float)fnvae_to(f, replica, SCALE_DS, i, (double)row->s1[i] - (double)row->s[i]);
+    const fnvae_scale *x = scale_of(f, replica, SCALE_DS);
+    for (int i = 0; i < x->n; i++)
+        to[i] = (float)(((double)row->s1[i] - (double)row->s[i] - x->mean[i]) * x->unit[i]);
 }
 
 /* What the encoder reads, and what is predicted from the row before. */
@@ -135,6 +144,7 @@ static neighbours near_to(const fnvae *f, int t, int from, int to)
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
 {
     int T = f->o.window, segment = 0;
+    fnvae_settle(f, replica);
     for (int from = 0, to; from < T; from = to, segment++) { /* segment by segment */
         for (to = from + 1; to < T && !rows[to].change;) to++;
         bool brief = to - from < f->o.near;
