@@ -345,7 +345,6 @@ static int read_costs(void *agent)
 
 static void list_state(void *agent, int r, state_list *s)
 {
-    static const char prefix[] = "fans";
     fans *a = agent;
     char name[64];
     size_t n = (size_t)a->n, row = (size_t)r * (size_t)a->worlds;
@@ -361,7 +360,7 @@ static void list_state(void *agent, int r, state_list *s)
     state_add(s, "fans/scale", STATE_F32, 1, (int64_t[]){a->n}, a->scale + (size_t)r * n);
     state_add(s, "fans/theta", STATE_F32, 2, (int64_t[]){a->worlds, a->n}, a->theta + row * n);
     for (int i = 0; i < FNVAE_COST_COUNT; i++) {
-        snprintf(name, sizeof name, "%s/%s", prefix, fnvae_cost_names[i]);
+        snprintf(name, sizeof name, "fans/%s", fnvae_cost_names[i]);
         state_add_number(s, name, STATE_F32, a->costs + i * a->replicas + r);
     }
 }
