@@ -84,6 +84,10 @@ refuses 1 "--device abacus: not one of" model fit "$folder/task.ini" --device ab
 "$fans" graph "$folder/a" --svg "$folder/g.svg" --dot "$folder/g.dot" --json "$folder/g.json" >"$folder/g.txt" ||
     complain "graph"
 grep -q "s_min" "$folder/g.txt" || complain "graph prints no s_min"
+mkdir "$folder/run" # as an agent leaves it
+cp "$folder/g.json" "$folder/run/graph.json"
+"$fans" graph "$folder/run" >"$folder/again.txt" || complain "graph of a run"
+cmp -s "$folder/g.txt" "$folder/again.txt" || complain "the graph of a run is another"
 grep -q "</svg>" "$folder/g.svg" || complain "no drawing"
 grep -q "digraph" "$folder/g.dot" || complain "no Graphviz"
 grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"

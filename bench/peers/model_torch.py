@@ -45,6 +45,18 @@ def mlp(i, width, o):
                                torch.nn.Linear(width, o))
 
 
+class Gain(torch.nn.Module):
+    """A perceptron whose first layer is multiplied by 1 + a linear map of its inputs."""
+
+    def __init__(self, i, width, o):
+        super().__init__()
+        self.first, self.gain = torch.nn.Linear(i, width), torch.nn.Linear(i, width)
+        self.rest = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.Tanh(), torch.nn.Linear(width, o))
+
+    def forward(self, x):
+        return self.rest(torch.tanh(self.first(x)) * (1 + self.gain(x)))
+
+
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, k):
@@ -57,25 +69,30 @@ class Scale(torch.autograd.Function):
 
 
 class Bank(torch.nn.Module):
-    """N perceptrons with one output, behind a mask C (inputs, N); reads `lags` tensors through the same mask."""
+    """N perceptrons with one output, behind a mask C (inputs, N); reads `lags` tensors through the same mask.
+    The last `by` inputs scale the first layer."""
 
-    def __init__(self, N, i, width, wide, lags=1):
+    def __init__(self, N, i, width, wide, lags=1, by=0):
         super().__init__()
-        self.wide = wide
+        self.wide, self.by = wide, by
         self.first = torch.nn.ParameterList([param(N, i, width) for _ in range(lags)])
         self.W = torch.nn.ParameterList([param(N, width, width), param(N, width, 1)])
         self.b = torch.nn.ParameterList([param(N, 1, width), param(N, 1, width), param(N, 1, 1)])
+        if by:
+            self.gain = torch.nn.ParameterList([param(N, by, width), param(N, 1, width)])
+
+    def masked(self, x, W, C):
+        x, W = x.reshape(-1, x.shape[-1]), W * C.T.unsqueeze(2)
+        N, i, width = W.shape
+        if self.wide:
+            return (x @ W.permute(1, 0, 2).reshape(i, N * width)).reshape(-1, N, width).transpose(0, 1)
+        return torch.bmm(x.expand(N, *x.shape), W)
 
     def forward(self, C, *x):
-        rows, h = x[0].shape[:-1], 0
-        for part, W in zip(x, self.first):
-            part, W = part.reshape(-1, part.shape[-1]), W * C.T.unsqueeze(2)
-            N, i, width = W.shape
-            if self.wide:
-                h = h + (part @ W.permute(1, 0, 2).reshape(i, N * width)).reshape(-1, N, width).transpose(0, 1)
-            else:
-                h = h + torch.bmm(part.expand(N, *part.shape), W)
-        h = torch.tanh(h + self.b[0])
+        rows = x[0].shape[:-1]
+        h = torch.tanh(sum(self.masked(part, W, C) for part, W in zip(x, self.first)) + self.b[0])
+        if self.by:
+            h = h * (1 + self.masked(x[0][..., -self.by:], self.gain[0], C[-self.by:]) + self.gain[1])
         h = torch.tanh(torch.baddbmm(self.b[1], h, self.W[0]))
         return torch.baddbmm(self.b[2], h, self.W[1]).squeeze(2).T.reshape(*rows, -1)
 
@@ -83,13 +100,15 @@ class Bank(torch.nn.Module):
 class Encoder(torch.nn.Module):
     def __init__(self, i, width, units, n):
         super().__init__()
-        self.fc = torch.nn.Sequential(torch.nn.Linear(i, width), torch.nn.ReLU(), torch.nn.Linear(width, width), torch.nn.ReLU())
+        self.left, self.right = torch.nn.Linear(i, width), torch.nn.Linear(i, width)
+        self.fc = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU())
         self.lstm, self.head = torch.nn.LSTM(width, units), torch.nn.Linear(units, 2 * n)
 
     def forward(self, *x):
-        h, _ = self.lstm(self.fc(torch.cat(x, 2)))
+        x = torch.cat(x, 2)
+        h, _ = self.lstm(self.fc(self.left(x) * self.right(x)))
         mean, log_std = self.head(h).chunk(2, 2)
-        mean, log_std = 4 * mean, (log_std - 2).clamp(-7, 2)
+        log_std = (log_std - 2).clamp(-7, 2)
         return mean, log_std, mean + log_std.exp() * torch.randn_like(mean)
 
 
@@ -124,15 +143,18 @@ def fnvae(size, wide):
         alive = torch.tensor([float(e - back >= 0) for e in ends]).reshape(T, 1, 1)
         return x[index] * alive
 
-    q_s, q_r = Encoder(2 * D + M + 1, encoder, units, P), Encoder(2 * D + M + 2, encoder, units, Q)
-    rec, pred = Bank(D, D + M + P, bank, wide), mlp(D + M + P, dense, D)
-    rec_r, pred_r = Bank(1, 2 * D + M + Q, dense, wide), mlp(2 * D + M + Q, dense, 1)
+    q_s, q_r = Encoder(2 * D + M + 1, encoder, units, P), Encoder(2 * D + M + 3, encoder, units, Q)
+    plain, plain_r = mlp(D + M, dense, D), mlp(2 * D + M, dense, 1)
+    rec, pred = Bank(D, D + M + P, bank, wide, by=P), Gain(D + M + P, dense, D)
+    rec_r, pred_r = Bank(1, 2 * D + M + Q, dense, wide, by=Q), Gain(2 * D + M + Q, dense, 1)
     next_s, next_r = Bank(P, P, prior, wide, 2), Bank(Q, Q, prior, wide, 2)
     spread = [torch.zeros(n, requires_grad=True) for n in (P, Q)]
     log_sd = [torch.full((n,), -2.3, requires_grad=True) for n in (D, 1)]
+    plain_sd = [torch.zeros(n, requires_grad=True) for n in (D, 1)]
     masks = [torch.full((i, o), 4.0, requires_grad=True) for i, o in ((D + M + P, D), (2 * D + M + Q, 1), (P, P), (Q, Q))]
     groups = [[*q_s.parameters(), *q_r.parameters()], [*next_s.parameters(), *next_r.parameters(), *spread],
-              [*rec.parameters(), *pred.parameters(), log_sd[0]], [*rec_r.parameters(), *pred_r.parameters(), log_sd[1]], masks]
+              [*rec.parameters(), *pred.parameters(), *plain.parameters(), log_sd[0], plain_sd[0]],
+              [*rec_r.parameters(), *pred_r.parameters(), *plain_r.parameters(), log_sd[1], plain_sd[1]], masks]
     opts = [torch.optim.Adam(g, lr=3e-3, fused=True) for g in groups]
 
     def error(target, guess, log_std, weight):
@@ -149,15 +171,22 @@ def fnvae(size, wide):
         jump = Scale.apply(m, 0.02)
         return stay + move + after + mean((jump - shift(jump)).abs(), (t > 0).float())
 
+    def news(target, guess, x):  # what a network without theta did not expect, and what teaches it
+        x = x.clamp(-7, 2)
+        z = (target - guess) * (-x).exp()
+        return z.detach().clamp(-10, 10), (0.5 * z ** 2 + x).sum(-1).mean()
+
     def step():
-        ms, ls, ts = q_s(s, a, ds, change)
-        mr, lr, tr = q_r(s, a, s1, r, change)
+        news_s, cost_s = news(ds, plain(torch.cat([s, a], 2)), plain_sd[0])
+        news_r, cost_r = news(r, plain_r(torch.cat([s, a, s1], 2)), plain_sd[1])
+        ms, ls, ts = q_s(s, a, news_s, change)
+        mr, lr, tr = q_r(s, a, s1, r, news_r, change)
         C = [gate(x) for x in masks]
         out = rec(C[0], torch.cat([s, a, Scale.apply(ts, 0.8)], 2))
         out_r = rec_r(C[1], torch.cat([s, a, s1, Scale.apply(tr, 0.8)], 2))
         ahead = pred(torch.cat([s, a, shift(Scale.apply(ts, 0.8))], 2))
         ahead_r = pred_r(torch.cat([s, a, s1, shift(Scale.apply(tr, 0.8))], 2))
-        loss = error(ds, out, log_sd[0], w_rec) + error(r, out_r, log_sd[1], w_rec)
+        loss = cost_s + cost_r + error(ds, out, log_sd[0], w_rec) + error(r, out_r, log_sd[1], w_rec)
         loss = loss + error(ds, ahead, log_sd[0], w_pred) + error(r, ahead_r, log_sd[1], w_pred)
         for target, guess, x in ((ds, ahead, log_sd[0]), (r, ahead_r, log_sd[1])):
             loss = loss + mean(0.5 * ((target - guess.detach()) * (-x).exp()) ** 2 + x, w_pred)

@@ -4,10 +4,10 @@
  * and the graph. Then the graph is fixed, s^min and theta^min follow from it, and at every step
  *
  *     predict theta where a segment begins          p_gamma
- *     act by pi(a | s^min, theta^min), store the step
- *     correct theta by what was seen                q_phi
+ *     act by pi(a | s^min, theta^min)
  *     update the FN-VAE with the graph fixed
  *     update the policy                             SAC
+ *     live the step, correct theta by it, store     q_phi
  *
  * Beliefs stored with the steps grow stale as q_phi learns: all are inferred anew now and then.
  * The policy sees them in units of their spread, and what is not in the compact representation as
@@ -21,6 +21,7 @@
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "model/causal_graph.h"
 #include "rl/fnvae_state.h"
 #include "rl/learner.h"
@@ -43,6 +44,7 @@ typedef struct fans {
     learner *learner;
     causal_graph *graph;
     float *s_min;               /* (replicas, d): 1 where the policy sees a state, or 0 */
+    float *theta_min;           /* (replicas, n): likewise of theta */
     float *shift, *scale;       /* (replicas, n): of theta, as the policy sees it */
     float *theta, *theta_after; /* (rows, n): during the step, and behind it */
     float *costs;               /* (costs, replicas), for curves */
@@ -95,6 +97,7 @@ static int claim(fans *a, const fans_algo_setup *s)
     int rc = 0;
     TRY(arena_new(&a->memory));
     TRY(arena_declare(a->memory, &a->s_min, R * d * sizeof(float)));
+    TRY(arena_declare(a->memory, &a->theta_min, R * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->shift, R * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->scale, R * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->theta, rows * n * sizeof(float)));
@@ -166,28 +169,27 @@ static void find_compact(fans *a, int r)
 {
     const causal_graph *g = a->graph;
     float *s_min = a->s_min + (size_t)r * (size_t)a->d;
-    causal_graph_of(a->graph, a->model, r);
-    for (int i = 0; i < a->d; i++) s_min[i] = !a->o.compact || g->s_min[i];
-}
-
-static bool in_theta_min(const fans *a, int k)
-{
+    float *theta_min = a->theta_min + (size_t)r * (size_t)a->n;
     int p = a->model->z.p;
-    return k < p ? a->graph->theta_s_min[k] : a->graph->theta_r_min[k - p];
+    bool all = !a->o.compact;
+    causal_graph_of(a->graph, a->model, r);
+    for (int i = 0; i < a->d; i++) s_min[i] = all || g->s_min[i];
+    for (int k = 0; k < a->n; k++)
+        theta_min[k] = all || (k < p ? g->theta_s_min[k] : g->theta_r_min[k - p]);
 }
 
 /* The units of theta: those of the stored beliefs as they are now. */
-static void find_units(fans *a, int r)
+static void find_units(void *agent, int r)
 {
-    float *shift = a->shift + (size_t)r * (size_t)a->n,
-          *scale = a->scale + (size_t)r * (size_t)a->n;
-    causal_graph_of(a->graph, a->model, r);
-    if (a->o.normalize && a->o.shows == SHOW_BELIEF) {
-        past_measure(a->past, r, shift, scale);
-        for (int k = 0; k < a->n; k++) scale[k] = 1 / fmaxf(scale[k], (float)a->o.floor);
+    const fans *a = agent;
+    size_t at = (size_t)r * (size_t)a->n;
+    float *shift = a->shift + at, *scale = a->scale + at;
+    past_measure(a->past, r, shift, scale);
+    for (int k = 0; k < a->n; k++) {
+        if (!a->o.normalize) shift[k] = 0;
+        scale[k] = a->o.normalize ? 1 / fmaxf(scale[k], (float)a->o.floor) : 1;
+        scale[k] *= a->theta_min[at + (size_t)k];
     }
-    for (int k = 0; k < a->n; k++)
-        if (a->o.compact && a->o.shows == SHOW_BELIEF && !in_theta_min(a, k)) scale[k] = 0;
 }
 
 /* ---- living ---------------------------------------------------------------------------------- */
@@ -289,8 +291,9 @@ static int64_t updates_due(const fans *a)
 static int refresh(fans *a)
 {
     int rc = 0;
-    if (a->o.belief == FILTER && a->o.shows == SHOW_BELIEF) TRY(past_refresh(a->past));
-    for (int r = 0; r < a->replicas; r++) find_units(a, r);
+    if (a->o.shows == SHOW_TRUTH) return 0;
+    if (a->o.belief == FILTER) TRY(past_refresh(a->past));
+    pool_run(a->setup.pool, a->replicas, find_units, a);
 out:
     return rc;
 }
@@ -342,7 +345,6 @@ static int read_costs(void *agent)
 
 static void list_state(void *agent, int r, state_list *s)
 {
-    static const char prefix[] = "fans";
     fans *a = agent;
     char name[64];
     size_t n = (size_t)a->n, row = (size_t)r * (size_t)a->worlds;
@@ -353,11 +355,12 @@ static void list_state(void *agent, int r, state_list *s)
     state_add_number(s, "fans/steps", STATE_I64, &a->steps[r]);
     state_add_number(s, "fans/windows", STATE_U64, &a->windows[r].drawn);
     state_add(s, "fans/s_min", STATE_F32, 1, (int64_t[]){a->d}, a->s_min + r * a->d);
+    state_add(s, "fans/theta_min", STATE_F32, 1, (int64_t[]){a->n}, a->theta_min + (size_t)r * n);
     state_add(s, "fans/shift", STATE_F32, 1, (int64_t[]){a->n}, a->shift + (size_t)r * n);
     state_add(s, "fans/scale", STATE_F32, 1, (int64_t[]){a->n}, a->scale + (size_t)r * n);
     state_add(s, "fans/theta", STATE_F32, 2, (int64_t[]){a->worlds, a->n}, a->theta + row * n);
     for (int i = 0; i < FNVAE_COST_COUNT; i++) {
-        snprintf(name, sizeof name, "%s/%s", prefix, fnvae_cost_names[i]);
+        snprintf(name, sizeof name, "fans/%s", fnvae_cost_names[i]);
         state_add_number(s, name, STATE_F32, a->costs + i * a->replicas + r);
     }
 }

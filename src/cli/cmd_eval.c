@@ -11,8 +11,11 @@ int cmd_eval(int argc, char **argv)
 {
     const char *folder, *json = NULL;
     int episodes = 100, seed = 1000000, threads = 0;
+    arg_list settings = {0};
     const arg args[] = {
         ARG_WORD("RUN", &folder, "folder of a run"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &settings,
+                 "meet another world: set one key of its task"),
         ARG_INT("episodes", &episodes, 1, 1000000, "how many to play"),
         ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime"),
         ARG_INT("threads", &threads, 0, 256, "threads to use; 0 = one per core"),
@@ -22,7 +25,7 @@ int cmd_eval(int argc, char **argv)
     double *returns = NULL, mean = 0, square = 0;
     int rc = args_parse("eval", ARGS(args), argc, argv);
     if (rc) return rc;
-    TRY(session_look(&s, folder, threads));
+    TRY(session_look(&s, folder, &settings, threads));
     TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
     TRY(training_eval(s.trainings[0], episodes, (uint64_t)seed, returns, NULL, NULL));
     json_t *list = json_array();

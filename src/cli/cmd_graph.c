@@ -20,23 +20,48 @@ static int export_to(const causal_graph *g, export_fn *fn, const char *path)
     return rc;
 }
 
+/* The graph of a fitted model. */
+static int read_model(causal_graph **out, const char *folder)
+{
+    int rc = 0;
+    model_run m = {0};
+    TRY(model_run_open(&m, folder, "cpu", 1));
+    TRY(causal_graph_new(out, m.f->z));
+    causal_graph_of(*out, m.f, 0);
+out:
+    model_run_free(&m);
+    return rc;
+}
+
+/* An agent leaves its graph in its run folder, as JSON. */
+static int read_graph(causal_graph **out, const char *folder)
+{
+    char path[4096];
+    json_t *found = NULL;
+    if (snprintf(path, sizeof path, "%s/graph.json", folder) >= (int)sizeof path)
+        return fans_fail(FANS_EIO, "%s: the path is too long", folder);
+    if (!os_exists(path)) return read_model(out, folder);
+    int rc = json_read_file(&found, path);
+    if (rc == 0) rc = causal_from_json(out, found);
+    json_decref(found);
+    return rc;
+}
+
 int cmd_graph(int argc, char **argv)
 {
     const char *folder, *svg = NULL, *dot = NULL, *json = NULL;
     const arg args[] = {
-        ARG_WORD("DIR", &folder, "what `fans model fit --out DIR` left"),
+        ARG_WORD("DIR", &folder,
+                 "what `fans model fit --out DIR` left, or the run of an agent that has one"),
         ARG_TEXT("svg", "F", &svg, "draw it into the file F"),
         ARG_TEXT("dot", "F", &dot, "write it to the file F, for Graphviz"),
         ARG_JSON(&json),
     };
     int rc = args_parse("graph", ARGS(args), argc, argv);
     if (rc) return rc;
-    model_run m = {0};
     causal_graph *g = NULL;
     text shown = {0};
-    TRY(model_run_open(&m, folder, "cpu", 1));
-    TRY(causal_graph_new(&g, m.f->z));
-    causal_graph_of(g, m.f, 0);
+    TRY(read_graph(&g, folder));
     TRY(export_to(g, causal_svg, svg));
     TRY(export_to(g, causal_dot, dot));
     TRY(cli_write_json(json, causal_json(g)));
@@ -46,6 +71,5 @@ int cmd_graph(int argc, char **argv)
 out:
     text_free(&shown);
     causal_graph_free(g);
-    model_run_free(&m);
     return rc;
 }

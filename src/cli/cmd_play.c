@@ -25,8 +25,11 @@ int cmd_play(int argc, char **argv)
     const char *folder, *path = NULL, *json = NULL;
     int episodes = 3, seed = 1000000, fps = 20;
     film f = {.size = 480};
+    arg_list settings = {0};
     const arg args[] = {
         ARG_WORD("RUN", &folder, "folder of a run"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &settings,
+                 "meet another world: set one key of its task"),
         ARG_TEXT("video", "F", &path, "where the film goes: .mp4, .webp or .gif"),
         ARG_INT("episodes", &episodes, 1, 10000, "how many to play"),
         ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime"),
@@ -38,7 +41,7 @@ int cmd_play(int argc, char **argv)
     double *returns = NULL;
     int rc = args_parse("play", ARGS(args), argc, argv);
     if (rc) return rc;
-    TRY(session_look(&s, folder, 0));
+    TRY(session_look(&s, folder, &settings, 0));
     TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
     TRY((f.frame = mem_alloc((size_t)f.size * (size_t)f.size * 3)) ? 0 : FANS_ENOMEM);
     if (path) TRY(video_new(&f.video, path, f.size, f.size, fps));

@@ -189,7 +189,7 @@ out:
     return rc;
 }
 
-int session_look(session *s, const char *folder, int threads)
+int session_look(session *s, const char *folder, const arg_list *settings, int threads)
 {
     char file[RUN_PATH];
     session_wish w = SESSION_WISH;
@@ -198,6 +198,7 @@ int session_look(session *s, const char *folder, int threads)
     if (!os_exists(file))
         return fans_fail(FANS_EIO, "%s: is not the folder of a run (it has no config.ini)", folder);
     w.configs = (arg_list){.items = {file}, .count = 1};
+    w.settings = settings;
     w.out = folder;
     w.threads = threads;
     w.preset = NULL;

@@ -64,8 +64,8 @@ typedef struct session_wish {
 
 int session_open(session *s, const session_wish *w);
 
-/* A run that is there, to look at: its own config, one seed. */
-int session_look(session *s, const char *folder, int threads);
+/* A run that is there, to look at: its own config, one seed; `settings` change what it meets. */
+int session_look(session *s, const char *folder, const arg_list *settings, int threads);
 void session_close(session *s);
 
 /* Shares the runs out among trainings, and makes these. */

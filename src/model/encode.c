@@ -5,6 +5,11 @@
 
 #include "base/error.h"
 
+int fnvae_encode_length(const fnvae *f)
+{
+    return 2 * f->o.window;
+}
+
 /* p_gamma of where theta is, and of where the segment before ended; as long as none has ended in
  * the window, theta has not moved. */
 static nn_var record_next(fnvae *f, const char *kind, nn_var mean, nn_var C)
@@ -16,7 +21,7 @@ static nn_var record_next(fnvae *f, const char *kind, nn_var mean, nn_var C)
 
 void fnvae_record_encode(fnvae *f)
 {
-    int T = f->o.window, B = f->o.encode;
+    int T = fnvae_encode_length(f), B = f->o.encode;
     nn_graph *g = f->g;
     fnvae_seen x = {.state_s = NN_NONE, .state_r = NN_NONE};
     fnvae_posterior q_s, q_r;
@@ -45,7 +50,7 @@ int fnvae_plan_encode(fnvae *f)
 int fnvae_declare_encode(fnvae *f)
 {
     int rc = 0;
-    size_t rows = (size_t)f->replicas * (size_t)f->o.window * (size_t)f->o.encode;
+    size_t rows = (size_t)f->replicas * (size_t)fnvae_encode_length(f) * (size_t)f->o.encode;
     size_t out = rows * (size_t)(f->z.p + f->z.q) * sizeof(float);
     if (f->o.observed) return 0;
     for (int k = 0; k < FNVAE_SEEN; k++)
@@ -60,7 +65,7 @@ out:
 /* Tensors are (T, B, D) per replica. */
 static size_t place(const fnvae *f, int replica, int b, int t)
 {
-    size_t T = (size_t)f->o.window, B = (size_t)f->o.encode;
+    size_t T = (size_t)fnvae_encode_length(f), B = (size_t)f->o.encode;
     return ((size_t)replica * T + (size_t)t) * B + (size_t)b;
 }
 
@@ -68,7 +73,7 @@ void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_row *rows)
 {
     bool moved = false;
     fnvae_settle(f, replica);
-    for (int t = 0; t < f->o.window; t++) {
+    for (int t = 0; t < fnvae_encode_length(f); t++) {
         size_t at = place(f, replica, b, t), d = (size_t)f->z.d, m = (size_t)f->z.m;
         fnvae_put(f, replica, SCALE_S, rows[t].s, f->e_host[0] + at * d);
         memcpy(f->e_host[1] + at * m, rows[t].a, m * sizeof(float));

@@ -4,6 +4,8 @@
 
 #include "base/options.h"
 
+enum { FNVAE_MOST = 128 }; /* factors of both kinds together */
+
 #define FNVAE_OPTIONS(X)                                                                           \
     X(INT, p, 0, 0, 64, "latent factors of the dynamics; 0 = as many as the task has")             \
     X(INT, q, 0, 0, 64, "latent factors of the reward; 0 = as many as the task has")               \
@@ -13,7 +15,7 @@
     X(INT, window, 200, 2, 100000, "steps of a window over the lifetime: order + 2 segments")      \
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
-    X(INT, encode, 32, 1, 65536, "windows of the past that are encoded at a time")                 \
+    X(INT, encode, 16, 1, 65536, "windows of the past that are encoded at a time")                 \
     X(INT, evidence, 25, 0, 100000, "rows of a segment to see before it is reconstructed")         \
     X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows that come so soon")     \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \

@@ -11,7 +11,7 @@ struct past {
     replay *replay;
     pool *pool;
     int worlds, rows;  /* lanes per replica; most rows of a lane */
-    fnvae_row *window; /* [replicas][o.window] */
+    fnvae_row *window; /* [replicas][the longer kind of window] */
     int *steps;        /* [replicas][rows]: the rows of a lane that are steps with a successor */
     int *count;        /* [replicas] how many */
     rng *draws;        /* of the present fill */
@@ -21,7 +21,7 @@ struct past {
 
 int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p)
 {
-    size_t R = (size_t)f->replicas, T = (size_t)f->o.window;
+    size_t R = (size_t)f->replicas, T = (size_t)fnvae_encode_length(f);
     int rc = 0;
     past *x = mem_alloc(sizeof *x);
     if (!x) return FANS_ENOMEM;
@@ -79,7 +79,7 @@ static void fill_replica(void *arg, int r)
 {
     past *p = arg;
     rng *draw = &p->draws[r];
-    fnvae_row *rows = p->window + (size_t)r * (size_t)p->f->o.window;
+    fnvae_row *rows = p->window + (size_t)r * (size_t)fnvae_encode_length(p->f);
     for (int b = 0; b < p->f->o.batch; b++) {
         int lane = r * p->worlds + (p->worlds > 1 ? (int)rng_below(draw, (uint32_t)p->worlds) : 0);
         uint32_t n = (uint32_t)replay_rows(p->replay, lane);
@@ -96,11 +96,17 @@ void past_fill(past *p, rng *draws)
 
 /* ---- refreshing ------------------------------------------------------------------------------ */
 
-/* Windows overlap by half: an encoding counts once it has seen that much. Where window k begins, or
- * -1 when the steps are covered without it. The last one ends with the last step. */
+/* Steps of a window before its encoding counts: half of what the model learns from at a time. */
+static int warm_up(const past *p)
+{
+    return p->f->o.window / 2;
+}
+
+/* Where window k begins, or -1 when the steps are covered without it. Windows overlap by the
+ * warm-up; the last one ends with the last step. */
 static int window_start(const past *p, int replica, int k)
 {
-    int T = p->f->o.window, stride = T - T / 2, n = p->count[replica];
+    int T = fnvae_encode_length(p->f), stride = T - warm_up(p), n = p->count[replica];
     if (n < T || (k > 0 && (k - 1) * stride + T >= n)) return -1;
     return k * stride + T <= n ? k * stride : n - T;
 }
@@ -119,11 +125,12 @@ static void encode_replica(void *arg, int r)
 {
     past *p = arg;
     const int *steps = p->steps + (size_t)r * (size_t)p->rows;
-    fnvae_row *rows = p->window + (size_t)r * (size_t)p->f->o.window;
+    int T = fnvae_encode_length(p->f);
+    fnvae_row *rows = p->window + (size_t)r * (size_t)T;
     for (int b = 0; b < p->f->o.encode; b++) {
         int start = window_start(p, r, p->batch * p->f->o.encode + b);
         if (start < 0) return;
-        for (int t = 0; t < p->f->o.window; t++)
+        for (int t = 0; t < T; t++)
             rows[t] = step_at(p, r * p->worlds + p->world, steps[start + t]);
         fnvae_encode_window(p->f, r, b, rows);
     }
@@ -147,12 +154,12 @@ static void keep(const past *p, int lane, int i, const float *reached, const flo
 static void keep_replica(void *arg, int r)
 {
     past *p = arg;
-    int T = p->f->o.window;
+    int T = fnvae_encode_length(p->f);
     const int *steps = p->steps + (size_t)r * (size_t)p->rows;
     for (int b = 0; b < p->f->o.encode; b++) {
         int start = window_start(p, r, p->batch * p->f->o.encode + b);
         if (start < 0) return;
-        for (int t = start > 0 ? T / 2 : 0; t < T; t++)
+        for (int t = start > 0 ? warm_up(p) : 0; t < T; t++)
             keep(p, r * p->worlds + p->world, steps[start + t], fnvae_encoded(p->f, r, b, t),
                  fnvae_encoded_next(p->f, r, b, t));
     }
@@ -182,17 +189,22 @@ out:
 
 void past_measure(const past *p, int replica, float *mean, float *spread)
 {
-    for (int k = 0; k < p->f->z.p + p->f->z.q; k++) {
-        double n = 0, sum = 0, squares = 0;
-        for (int lane = replica * p->worlds; lane < (replica + 1) * p->worlds; lane++) {
-            for (int i = 0; i < replay_rows(p->replay, lane); i++) {
-                double x = (double)replay_at(p->replay, lane, i).extra[k];
-                n++;
-                sum += x;
-                squares += x * x;
+    int n = p->f->z.p + p->f->z.q, count = 0;
+    double sum[FNVAE_MOST] = {0}, squares[FNVAE_MOST] = {0};
+    for (int lane = replica * p->worlds; lane < (replica + 1) * p->worlds; lane++) {
+        int rows = replay_rows(p->replay, lane);
+        for (int i = 0; i < rows; i++) {
+            const float *theta = replay_at(p->replay, lane, i).extra;
+            for (int k = 0; k < n; k++) {
+                sum[k] += (double)theta[k];
+                squares[k] += (double)theta[k] * (double)theta[k];
             }
         }
-        mean[k] = n > 0 ? (float)(sum / n) : 0;
-        spread[k] = n > 0 ? (float)sqrt(fmax(squares / n - sum / n * (sum / n), 0)) : 1;
+        count += rows;
+    }
+    for (int k = 0; k < n; k++) {
+        double m = count ? sum[k] / count : 0, square = count ? squares[k] / count : 1;
+        mean[k] = (float)m;
+        spread[k] = (float)sqrt(fmax(square - m * m, 0));
     }
 }

@@ -56,7 +56,7 @@ int run_open(run *r, const char *path, const char *config, const char *const *lo
         return fans_fail(FANS_EIO, "%s: the path is too long", path);
     if (!look_only) TRY(os_make_folders(path));
     TRY(run_file(r, "config.ini", file));
-    if (os_exists(file)) {
+    if (!look_only && os_exists(file)) {
         TRY(os_read_file(&old, &n, file));
         rc = compare_config(path, old, config, loose);
         mem_free(old);

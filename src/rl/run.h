@@ -38,7 +38,7 @@ typedef struct run {
 
 /* Makes the folder, or looks into an old one, whose config must be the same but for the lengths in
  * `loose` (a list of "key = " beginnings that may differ, NULL-ended). With `look_only` nothing is
- * made or written. */
+ * made, compared or written. */
 int run_open(run *r, const char *path, const char *config, const char *const *loose,
              bool look_only);
 void run_close(run *r);

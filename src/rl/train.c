@@ -95,7 +95,7 @@ static int list_state(training *t, int r)
     state_add(s, "run/lengths", STATE_F64, 1, (int64_t[]){TRAIN_RECENT}, p->lengths);
     state_add(s, "run/gain", STATE_F64, 1, (int64_t[]){t->worlds_each}, p->gain);
     state_add(s, "run/length", STATE_I64, 1, (int64_t[]){t->worlds_each}, p->length);
-    for (int w = 0; w < t->worlds_each; w++) {
+    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) { /* who looks plays new worlds */
         size_t n = world_state_bytes(worlds_at(t->worlds, r * t->worlds_each + w));
         if (!(p->bytes[w] = mem_alloc(n))) return FANS_ENOMEM;
         snprintf(name, sizeof name, "world.%d", w);

@@ -144,7 +144,7 @@ static int resume_replica(training *t, int r, const char *name)
     int rc = 0;
     TRY(run_file(&p->run, name, path));
     TRY(checkpoint_read(&p->state, t->kind, path));
-    for (int w = 0; w < t->worlds_each; w++) {
+    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) {
         int i = r * t->worlds_each + w;
         TRY(world_restore(worlds_at(t->worlds, i), p->bytes[w], &t->now, i));
     }
