@@ -114,10 +114,14 @@ train swing sac --seeds 3 "${small[@]}"
 train swing oracle --seeds 3 "${small[@]}"
 train slow random --seeds 2
 
+"$fans" train "$folder/swing.ini" "$folder/slow.ini" --algo random --out "$folder/both" --quiet >/dev/null ||
+    complain "cannot train two tasks at once"
+
 # ---- the page -------------------------------------------------------------------------------------
 
 report "$folder/runs"
-[ "$(cat "$folder/out")" = "$folder/page.html: 11 runs on 2 tasks, $(($(wc -c <"$folder/page.html") / 1024)) KiB" ] ||
+[ "$(wc -l <"$folder/out")" = 6 ] || complain "prints $(cat "$folder/out")" # a head, four methods, the page
+[ "$(tail -1 "$folder/out")" = "$folder/page.html: 11 runs on 2 tasks, $(($(wc -c <"$folder/page.html") / 1024)) KiB" ] ||
     complain "prints $(cat "$folder/out")"
 shows "11 runs on 2 tasks" '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>' "gravity (sine, clock: episode)" \
     "Final returns" "environment steps" "$folder/runs/swing-sac/seed-2" "random_steps = 40" "fans train" "onednn" \
@@ -141,6 +145,10 @@ awk -v p="$(number tasks/1/methods/0/wilcoxon/0/p)" 'BEGIN { exit !(p >= 0.25 &&
 cp "$folder/page.html" "$folder/first.html"
 report "$folder/runs" "$folder/runs/swing-sac" "$folder/runs/swing-sac/seed-1/"
 cmp -s "$folder/page.html" "$folder/first.html" || complain "the page depends on how often a run was named"
+
+# tasks that one command trained keep their names
+report "$folder/both"
+shows '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>'
 
 # one run alone; one method of several settings; a run that is not finished; one that has no episode
 report "$folder/runs/swing-random/seed-0" --title 'A "title" & <more>'
@@ -215,6 +223,12 @@ good insights/0/factors/0/r2_tenth 0.999 1
 good insights/0/factors/0/r2_last 0.999 1
 good insights/0/factors/1/r2_last -10 0.5
 good insights/0/distance_correlation 0.1 1
+grep -qE '^ +sac +3 +-9\.9 ± 0\.1 +gravity 1\.00, w<i>nd -?[0-9.]+ +s0$' "$folder/out" ||
+    complain "the short table says $(grep -w sac "$folder/out")"
+echo "60,1800,0,9,9,0,0,1" >>"$run/beliefs.csv" # an episode that has only begun
+cp "$folder/page.json" "$folder/before.json"
+report "$folder/made"
+cmp -s "$folder/page.json" "$folder/before.json" || complain "an episode that has only begun changes the figures"
 head -2 "$run/beliefs.csv" >"$folder/x" && cp "$folder/x" "$run/beliefs.csv" # too few to say anything
 report "$folder/made"
 shows "Too few episodes to fit a map: 3 beliefs need 20."

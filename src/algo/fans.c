@@ -4,10 +4,10 @@
  * and the graph. Then the graph is fixed, s^min and theta^min follow from it, and at every step
  *
  *     predict theta where a segment begins          p_gamma
- *     act by pi(a | s^min, theta^min), store the step
- *     correct theta by what was seen                q_phi
+ *     act by pi(a | s^min, theta^min)
  *     update the FN-VAE with the graph fixed
  *     update the policy                             SAC
+ *     live the step, correct theta by it, store     q_phi
  *
  * Beliefs stored with the steps grow stale as q_phi learns: all are inferred anew now and then.
  * The policy sees them in units of their spread, and what is not in the compact representation as

@@ -8,6 +8,8 @@
  *
  * Nodes from which a path leads to the reward are filled; edges into others are grey. Factors
  * without such a path (most, where more were offered than needed) are folded into one line. */
+#include <math.h>
+
 #include "model/causal_graph.h"
 
 enum { BEFORE, AFTER, FACTORS, NEXT, COLUMNS };
@@ -79,8 +81,18 @@ static void draw_label(text *out, kind k, int i, bool next)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
+/* Where many edges run side by side, each is drawn fainter. */
+static double ink_of(const causal_graph *g, int mask)
+{
+    const double plenty = 60;
+    int edges = 0;
+    for (int i = 0; i < g->effects[mask]; i++)
+        for (int j = 0; j < g->causes[mask]; j++) edges += causal_edge(g, mask, i, j);
+    return edges > plenty ? sqrt(plenty / edges) : 1;
+}
+
 static void draw_edge(const drawing *d, int from, kind cause, int j, int to, kind effect, int i,
-                      double probability)
+                      double probability, double ink)
 {
     int side = column_x[to] > column_x[from] ? 1 : -1;
     int x0 = column_x[from] + side * HALF, x1 = column_x[to] - side * (HALF + 2);
@@ -89,8 +101,8 @@ static void draw_edge(const drawing *d, int from, kind cause, int j, int to, kin
         d->out,
         "<path class=\"%s\" stroke-opacity=\"%.2f\" d=\"M%d %dC%d %d %d %d %d %dm%d -3l%d 3l%d "
         "3\"><title>",
-        kept(d->g, effect, i) ? classes[cause] : "off", 0.2 + 0.8 * probability, x0, y0, x0 + bend,
-        y0, x1 - bend, y1, x1, y1, -5 * side, 5 * side, -5 * side);
+        kept(d->g, effect, i) ? classes[cause] : "off", ink * (0.2 + 0.8 * probability), x0, y0,
+        x0 + bend, y0, x1 - bend, y1, x1, y1, -5 * side, 5 * side, -5 * side);
     label(d->out, cause, j, false);
     text_add(d->out, " → ");
     label(d->out, effect, i, to == NEXT || effect == STATE);
@@ -124,17 +136,19 @@ static bool folded(const causal_graph *g, kind k, int i)
 static void draw_edges(const drawing *d, bool matters)
 {
     const causal_graph *g = d->g;
-    for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
+    for (int k = 0; k < CAUSAL_MASK_COUNT; k++) {
+        kind cause = joins[k].cause, effect = joins[k].effect;
+        double ink = ink_of(g, k);
         for (int i = 0; i < g->effects[k]; i++)
             for (int j = 0; j < g->causes[k]; j++) {
-                kind cause = joins[k].cause, effect = joins[k].effect;
                 if (!causal_edge(g, k, i, j) || kept(g, effect, i) != matters) continue;
                 if (folded(g, cause, j) || folded(g, effect, i)) continue;
                 draw_edge(d, joins[k].from, cause, j, joins[k].to, effect, i,
-                          g->mask[k][i * g->causes[k] + j]);
+                          g->mask[k][i * g->causes[k] + j], ink);
             }
+    }
     for (int j = 0; matters && j < g->z.q; j++)
-        if (!folded(g, THETA_R, j)) draw_edge(d, FACTORS, THETA_R, j, AFTER, REWARD, 0, 1);
+        if (!folded(g, THETA_R, j)) draw_edge(d, FACTORS, THETA_R, j, AFTER, REWARD, 0, 1, 1);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -170,25 +184,25 @@ static void draw_nodes(const drawing *d)
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Every colour stands there twice: plainly first, for viewers that know no variables. */
+/* clang-format off: it would indent every line behind the macro of the one before */
 #define INK(what, plain, variable) what ":" plain ";" what ":var(" variable ")"
 #define WASH(plain, variable, share) \
     "fill:" plain ";fill:color-mix(in srgb,var(" variable ") " share ",var(--gp))"
 static const char STYLE[] =
-    ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gw:#5b6570;--gs:#0072b2;--ga:#00805d;--gt:#"
-    "c65600;"
+    ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gw:#5b6570;"
+    "--gs:#0072b2;--ga:#00805d;--gt:#c65600;"
     "background:var(--gp);font:11px system-ui,\"DejaVu Sans\",sans-serif;text-anchor:middle}"
     "@media(prefers-color-scheme:dark){.causal{--gp:#14181d;--gi:#e4e8ec;--go:#6b7682;--gw:#9aa5b1;"
-    "--gs:#56b4e9;"
-    "--ga:#2ecc9b;--gt:#ff9a56}}"
+    "--gs:#56b4e9;--ga:#2ecc9b;--gt:#ff9a56}}"
     ".causal text{" INK(
         "fill", "#1c2127",
         "--gi") "}"
                 ".causal .soft{" INK(
                     "fill", "#6b7682",
-                    "--go") "}.causal .head{font-weight:600}"
-                            ".causal .up{font-size:9px}"
-                            ".causal path{fill:none;stroke-width:1.2}.causal "
-                            "path:hover{stroke-width:3;stroke-opacity:1}"
+                    "--go") "}"
+                            ".causal .head{font-weight:600}.causal .up{font-size:9px}"
+                            ".causal path{fill:none;stroke-width:1.2}"
+                            ".causal path:hover{stroke-width:3;stroke-opacity:1}"
                             ".causal .s{" INK(
                                 "stroke", "#0072b2",
                                 "--gs") "}"
@@ -228,6 +242,7 @@ static const char STYLE[] =
                                                                                                                                          "#dbdcdd",
                                                                                                                                          "--gi",
                                                                                                                                          "16%") "}";
+/* clang-format on */
 
 /* Names a group of factors, above its first. */
 static void draw_group(const drawing *d, kind k, int shown, const char *name)

@@ -204,13 +204,10 @@ static void record_inputs(fnvae *f)
     f->in[FNVAE_IN_##name] = nn_input(f->g, #name, f->o.window, f->o.batch, width);
     FNVAE_INPUTS(X)
 #undef X
-    f->k_rec = nn_scalar(f->g, "k_rec", f->o.k1);
-    f->k_pred = nn_scalar(f->g, "k_pred", f->o.k2);
-    f->k_stay = nn_scalar(f->g, "k_stay", f->o.k3);
-    f->k_move = nn_scalar(f->g, "k_move", f->o.k3);
-    f->k_smooth = nn_scalar(f->g, "k_smooth", f->o.smooth == 3 ? 0 : f->o.k5);
-    f->k_sparse = nn_scalar(f->g, "k_sparse", f->o.k4);
-    f->k_noise = nn_scalar(f->g, "k_noise", 0);
+/* set before each update */
+#define X(name) f->k[FNVAE_K_##name] = nn_scalar(f->g, "k_" #name, 0);
+    FNVAE_KS(X)
+#undef X
     f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
     f->frozen = nn_scalar(f->g, "gates frozen", 0);
 }
@@ -239,6 +236,7 @@ static int declare(fnvae *f)
         TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
     }
     TRY(fnvae_declare_encode(f));
+    TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * (size_t)f->replicas * sizeof(float)));
     TRY(arena_declare(f->memory, &f->buffer, largest_mask(f) * sizeof(float)));
     TRY((f->scales = mem_alloc(scales * sizeof *f->scales)) ? 0 : FANS_ENOMEM);
     for (size_t k = 0; k < scales; k++) {
@@ -298,27 +296,31 @@ void fnvae_free(fnvae *f)
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* The shares of rows that stay and move, as the weights of the two parts of the KL. */
-static void set_weights(fnvae *f, int r)
+/* The weights of one replica's costs. Those of the two parts of the KL carry the shares of rows
+ * that stay and move. */
+static void find_weights(const fnvae *f, int r, double k[FNVAE_K_COUNT])
 {
     const fnvae_options *o = &f->o;
     size_t rows = (size_t)o->window * (size_t)o->batch;
     const float *move = f->host[FNVAE_IN_w_move] + (size_t)r * rows;
-    double k[4] = {o->k1, o->k2, o->k3, o->smooth == 3 ? 0 : o->k5}, moves = 0;
+    double kl = o->k3, moves = 0;
+    k[FNVAE_K_rec] = o->k1;
+    k[FNVAE_K_pred] = o->k2;
+    k[FNVAE_K_smooth] = o->k5;
     if (o->auto_weights) {
         float c[4];
         nn_read(f->auto_c, r, c);
-        for (int i = 0; i < 4; i++)
-            k[i] = i == 3 && o->smooth == 3 ? 0 : 1 / (2 * (double)c[i] * (double)c[i]);
+        k[FNVAE_K_rec] = 1 / (2 * (double)c[0] * (double)c[0]);
+        k[FNVAE_K_pred] = 1 / (2 * (double)c[1] * (double)c[1]);
+        kl = 1 / (2 * (double)c[2] * (double)c[2]);
+        k[FNVAE_K_smooth] = 1 / (2 * (double)c[3] * (double)c[3]);
     }
+    if (o->smooth == 3) k[FNVAE_K_smooth] = 0;
     if (o->k3 > 0 && f->update < fnvae_share(f, o->k3_until))
-        k[2] *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
+        kl *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
     for (size_t i = 0; i < rows; i++) moves += (double)move[i];
-    nn_scalar_set(f->k_rec, r, k[0]);
-    nn_scalar_set(f->k_pred, r, k[1]);
-    nn_scalar_set(f->k_move, r, k[2] * moves / (double)rows);
-    nn_scalar_set(f->k_stay, r, k[2] * (1 - moves / (double)rows));
-    nn_scalar_set(f->k_smooth, r, k[3]);
+    k[FNVAE_K_move] = kl * moves / (double)rows;
+    k[FNVAE_K_stay] = kl * (1 - moves / (double)rows);
 }
 
 /* Edges are dear at first: those that networks merely grew up with close, and do not come back when
@@ -333,12 +335,15 @@ static double price_now(const fnvae *f)
 
 static void upload(fnvae *f)
 {
+    double k[FNVAE_K_COUNT];
     for (int r = 0; r < f->replicas; r++) {
-        nn_scalar_set(f->k_sparse, r, price_now(f));
-        nn_scalar_set(f->k_noise, r, f->update >= fnvae_share(f, f->o.sd_from));
+        find_weights(f, r, k);
+        k[FNVAE_K_sparse] = price_now(f);
+        k[FNVAE_K_noise] = f->update >= fnvae_share(f, f->o.sd_from);
+        for (int i = 0; i < FNVAE_K_COUNT; i++) f->k_host[i * f->replicas + r] = (float)k[i];
     }
-    for (int k = 0; k < FNVAE_INPUT_COUNT; k++) nn_write_all(f->in[k], f->host[k]);
-    for (int r = 0; r < f->replicas; r++) set_weights(f, r);
+    for (int i = 0; i < FNVAE_K_COUNT; i++) nn_write_all(f->k[i], f->k_host + i * f->replicas);
+    for (int i = 0; i < FNVAE_INPUT_COUNT; i++) nn_write_all(f->in[i], f->host[i]);
 }
 
 int fnvae_update(fnvae *f)
@@ -376,9 +381,10 @@ double fnvae_cost(const fnvae *f, int cost, int replica)
 double fnvae_total(const fnvae *f, int replica)
 {
     const nn_var k[FNVAE_COST_COUNT] = {
-        [FNVAE_rec_dyn] = f->k_rec,  [FNVAE_rec_rw] = f->k_rec,   [FNVAE_pred_dyn] = f->k_pred,
-        [FNVAE_pred_rw] = f->k_pred, [FNVAE_kl_stay] = f->k_stay, [FNVAE_kl_move] = f->k_move,
-        [FNVAE_smooth] = f->k_smooth};
+        [FNVAE_rec_dyn] = f->k[FNVAE_K_rec],   [FNVAE_rec_rw] = f->k[FNVAE_K_rec],
+        [FNVAE_pred_dyn] = f->k[FNVAE_K_pred], [FNVAE_pred_rw] = f->k[FNVAE_K_pred],
+        [FNVAE_kl_stay] = f->k[FNVAE_K_stay],  [FNVAE_kl_move] = f->k[FNVAE_K_move],
+        [FNVAE_smooth] = f->k[FNVAE_K_smooth]};
     double total = fnvae_cost(f, FNVAE_sparse, replica); /* k4 stands in the cost itself */
     for (int i = 0; i < FNVAE_COST_COUNT; i++)
         if (k[i].graph) total += nn_scalar_get(k[i], replica) * fnvae_cost(f, i, replica);

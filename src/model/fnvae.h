@@ -115,6 +115,15 @@ enum {
     FNVAE_SEEN = 8
 }; /* inputs of an encoding: the transitions, and whether theta moved before */
 
+/* The weights that costs are given, which may change from update to update. */
+#define FNVAE_KS(X) X(rec) X(pred) X(stay) X(move) X(smooth) X(sparse) X(noise)
+enum {
+#define X(name) FNVAE_K_##name,
+    FNVAE_KS(X)
+#undef X
+        FNVAE_K_COUNT
+};
+
 typedef struct fnvae {
     fnvae_options o;
     fnvae_dims z;
@@ -126,12 +135,12 @@ typedef struct fnvae {
     float *buffer;                  /* of the largest mask's size */
     fnvae_mask mask[FNVAE_MASK_COUNT];
     fnvae_posterior theta_s, theta_r;
-    nn_var spread_s, spread_r;                      /* (1, 1, p or q): log_std of p_gamma */
-    nn_var noise_s, noise_r;                        /* (1, 1, d or 1): log_std of the decoders */
-    nn_var rec, rec_r;                              /* what alpha1 and beta1 say */
-    nn_var k_rec, k_pred, k_stay, k_move, k_smooth; /* on the edges out of phi */
-    nn_var k_sparse, k_noise;
-    nn_var plain_s, plain_r; /* the costs of expecting ds and r without theta */
+    nn_var spread_s, spread_r; /* (1, 1, p or q): log_std of p_gamma */
+    nn_var noise_s, noise_r;   /* (1, 1, d or 1): log_std of the decoders */
+    nn_var rec, rec_r;         /* what alpha1 and beta1 say */
+    nn_var k[FNVAE_K_COUNT];   /* weights of costs; most on the edges out of phi */
+    float *k_host;             /* [weight][replica] */
+    nn_var plain_s, plain_r;   /* the costs of expecting ds and r without theta */
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
     nn_plan *learn, *learn_fixed, *posterior; /* all groups; without masks; forward only */

@@ -33,7 +33,7 @@ static nn_var record_noise(fnvae *f, nn_group *group, told by, nn_var *log_std)
 {
     int n = nn_shape_of(by.target).D;
     nn_var noise = nn_param(group, "log_sd", 1, 1, n, NN_INIT_CONSTANT, log(f->o.sd));
-    *log_std = nn_clip(nn_grad_scale(noise, f->k_noise), log(f->o.sd_least), 0);
+    *log_std = nn_clip(nn_grad_scale(noise, f->k[FNVAE_K_noise]), log(f->o.sd_least), 0);
     return nn_gauss_nll(by.target, nn_detach(by.guess), for_rows(*log_std, by.guess), by.weight);
 }
 
@@ -48,8 +48,8 @@ static nn_var gauss_cost(told x, nn_var log_std)
 static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
 {
     nn_var s = f->in[FNVAE_IN_s], a = f->in[FNVAE_IN_a], s1 = f->in[FNVAE_IN_s1];
-    nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k_pred), NN_NONE);
-    nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k_pred), NN_NONE);
+    nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k[FNVAE_K_pred]), NN_NONE);
+    nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k[FNVAE_K_pred]), NN_NONE);
     nn_list x = NN_IN(s, a, theta_s), x_r = fnvae_reward_list(f, s, a, s1, theta_r);
     *pred = nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", x, x, NN_NONE, 1, 2, f->o.dense, NN_TANH,
                         f->z.d);
@@ -62,8 +62,8 @@ void fnvae_record_decoders(fnvae *f)
 {
     nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec], pred, pred_r;
     nn_var s = in[FNVAE_IN_dec_s], a = in[FNVAE_IN_dec_a], s1 = in[FNVAE_IN_dec_s1];
-    f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k_rec));
-    f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k_rec));
+    f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k[FNVAE_K_rec]));
+    f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k[FNVAE_K_rec]));
     record_predictions(f, &pred, &pred_r);
     told past = {in[FNVAE_IN_dec_ds], f->rec, w_rec}, next = {in[FNVAE_IN_ds], pred, w_pred};
     told past_r = {in[FNVAE_IN_dec_r], f->rec_r, w_rec}, next_r = {in[FNVAE_IN_r], pred_r, w_pred};
@@ -84,7 +84,7 @@ void fnvae_record_decoders(fnvae *f)
 /* The posterior means with which the last segments ended, the latest first; in every row. */
 static void record_ends(fnvae *f, fnvae_posterior q, nn_var *ends)
 {
-    nn_var mean = nn_grad_scale(q.mean, f->k_move);
+    nn_var mean = nn_grad_scale(q.mean, f->k[FNVAE_K_move]);
     for (int lag = 0; lag < f->o.order; lag++) {
         mean = nn_hold(nn_shift(mean, NN_NONE), f->in[FNVAE_IN_change]);
         ends[lag] = mean;
@@ -105,10 +105,11 @@ static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, n
     }
     cost[FNVAE_kl_next] =
         nn_gauss_kl(nn_detach(q.mean), nn_detach(q.log_std), mean, log_std, in[FNVAE_IN_w_next]);
-    cost[FNVAE_kl_move] =
-        nn_gauss_kl(nn_grad_scale(q.mean, f->k_move), nn_grad_scale(q.log_std, f->k_move),
-                    nn_detach(mean), nn_detach(log_std), in[FNVAE_IN_w_move]);
-    nn_var m = nn_grad_scale(q.mean, f->k_stay), l = nn_grad_scale(q.log_std, f->k_stay);
+    cost[FNVAE_kl_move] = nn_gauss_kl(nn_grad_scale(q.mean, f->k[FNVAE_K_move]),
+                                      nn_grad_scale(q.log_std, f->k[FNVAE_K_move]), nn_detach(mean),
+                                      nn_detach(log_std), in[FNVAE_IN_w_move]);
+    nn_var m = nn_grad_scale(q.mean, f->k[FNVAE_K_stay]),
+           l = nn_grad_scale(q.log_std, f->k[FNVAE_K_stay]);
     cost[FNVAE_kl_stay] =
         nn_gauss_kl(m, l, nn_shift(m, NN_NONE), nn_shift(l, NN_NONE), in[FNVAE_IN_w_stay]);
 }
@@ -129,7 +130,7 @@ static nn_var smooth_reference(const fnvae *f, nn_var mean)
 
 static nn_var record_smooth(fnvae *f, fnvae_posterior q)
 {
-    nn_var mean = nn_grad_scale(q.mean, f->k_smooth);
+    nn_var mean = nn_grad_scale(q.mean, f->k[FNVAE_K_smooth]);
     nn_var jump = nn_add(mean, nn_affine(smooth_reference(f, mean), -1, 0));
     return nn_l1(jump, f->in[FNVAE_IN_w_smooth]);
 }

@@ -36,7 +36,7 @@ void fnvae_record_masks(fnvae *f)
     record_mask(f, MASK_TT_R, "C_tt_r", z.q, z.q);
     nn_var sum = f->mask[0].open;
     for (int i = 1; i < FNVAE_MASK_COUNT; i++) sum = nn_add(sum, f->mask[i].open);
-    f->cost[FNVAE_sparse] = nn_mul(sum, f->k_sparse);
+    f->cost[FNVAE_sparse] = nn_mul(sum, f->k[FNVAE_K_sparse]);
 }
 
 /* Every entry of the rows [from, from + count) of a mask pays `w`; nn_l1 divides by all rows. */

@@ -42,6 +42,8 @@ static int find_ends(beliefs *b)
     for (size_t i = 0; i < t->rows; i++)
         if (i + 1 == t->rows || csv_at(t, i, 0) != csv_at(t, i + 1, 0))
             b->last[b->count++] = (int)i;
+    /* of an episode that has only begun, nothing can be known yet */
+    if (b->count > 1 && csv_at(t, t->rows - 1, 2) == 0) b->count--;
     return 0;
 }
 

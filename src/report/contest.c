@@ -48,9 +48,12 @@ int contests_add(contests *c, const char *folder)
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* "name" of ".../name.ini" in the command, if it was trained from a file with a name of its own. */
+/* "name" of ".../name.ini" in the command, if it was trained from one file with a name of its own.
+ */
 static bool name_from_command(const char *command, char *out, size_t size)
 {
+    int files = 0;
+    *out = 0;
     for (const char *word = command; word && *word; word += strspn(word, " \n")) {
         size_t n = strcspn(word, " \n");
         if (n > 4 && !strncmp(word + n - 4, ".ini", 4)) {
@@ -59,11 +62,11 @@ static bool name_from_command(const char *command, char *out, size_t size)
                 if (word[i] == '/') name = word + i + 1;
             size_t length = (size_t)(word + n - 4 - name);
             snprintf(out, size, "%.*s", (int)length, name);
-            return length > 0 && strcmp(out, "config");
+            files++;
         }
         word += n;
     }
-    return false;
+    return files == 1 && *out && strcmp(out, "config");
 }
 
 /* The folder's name without seed-N and -ALGO. */

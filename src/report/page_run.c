@@ -14,13 +14,27 @@
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-static int write_graph(const char *file, text *out)
+/* The states that factors with a path to the reward act on. */
+static json_t *touched(const causal_graph *g)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < g->z.d; i++) {
+        bool any = false;
+        for (int j = 0; j < g->z.p; j++)
+            any = any || (g->theta_s_min[j] && causal_edge(g, CAUSAL_C_ts, i, j));
+        if (any) json_array_append_new(list, json_integer(i));
+    }
+    return list;
+}
+
+static int write_graph(const char *file, text *out, json_t *figures)
 {
     json_t *j = NULL;
     causal_graph *g = NULL;
     int rc = 0;
     TRY(json_read_file(&j, file));
     if ((rc = causal_from_json(&g, j)) < 0) TRY(fans_fail_within(rc, "%s", file));
+    json_object_set_new(figures, "factors_act_on_states", touched(g));
     text_add(out, "<h4>Causal graph</h4><div class=\"scroll\">");
     causal_svg(g, out);
     text_add(out,
@@ -53,34 +67,25 @@ static void write_r2(const beliefs *b, text *out)
     text_add(out, "</table></div>\n");
 }
 
-/* At most this many points in a trace; the page would only get heavier. */
-enum { TRACE = 400 };
-
-static int thin_out(double *x, double *y, double *z, int n)
-{
-    if (n <= TRACE) return n;
-    for (int i = 0; i < TRACE; i++) {
-        int from = (int)((int64_t)i * (n - 1) / (TRACE - 1));
-        x[i] = x[from], y[i] = y[from], z[i] = z[from];
-    }
-    return TRACE;
-}
+/* Episodes in a trace, the last ones: of more, one would see no single change. */
+enum { TRACE = 150 };
 
 static void write_trace(const beliefs *b, int factor, double *x, double *truth, double *guess,
                         text *out)
 {
     bool fitted = beliefs_trace(b, factor, x, truth, guess);
-    int n = thin_out(x, truth, guess, b->count);
+    int n = b->count < TRACE ? b->count : TRACE;
+    x += b->count - n, truth += b->count - n, guess += b->count - n;
     double low = INFINITY, high = -INFINITY;
     for (int i = 0; i < n; i++) low = fmin(low, truth[i]), high = fmax(high, truth[i]);
-    double some = high > low ? 0.25 * (high - low) : 0; /* guesses beyond this are cut off */
+    double some = high > low ? 0.1 * (high - low) : 0; /* guesses beyond this are cut off */
     plot p;
     text_add(out, "<div><h4>");
     html_text(out, beliefs_name(b, factor));
     text_add(out, "</h4>");
     plot_begin(&p, out, axis_between(x[0], x[n - 1], 5), axis_over(low - some, high + some, 3),
                "small", "true factor and inferred one over episodes");
-    plot_line(&p, "soft thin", x, truth, n);
+    plot_steps(&p, "soft thin", x, truth, n);
     plot_dots(&p, "c1", x, guess, n);
     plot_axes(&p, "episode");
     plot_end(&p);
@@ -155,10 +160,12 @@ static int write_beliefs(const char *file, text *out, json_t *figures)
         text_add(out, "<h4>Beliefs against what was true</h4>\n");
         write_r2(&b, out);
         TRY(write_traces(&b, out));
-        text_add(out, "<p class=\"note\">At the end of every episode. A belief is latent, so it is "
-                      "read through the best linear map to each factor: fitted to every other "
-                      "episode of the second half of the run, drawn and judged (R²) on the "
-                      "others.</p>\n");
+        text_add(out,
+                 "<p class=\"note\">At the end of every episode%s. A belief is latent, so it is "
+                 "read through the best linear map to each factor: fitted to every other "
+                 "episode of the second half of the run, drawn and judged (R²) on the "
+                 "others.</p>\n",
+                 b.count > TRACE ? ", the last ones" : "");
         TRY(write_maps(&b, out, figures));
     }
 out:
@@ -181,7 +188,7 @@ int page_run(const method *m, const record *r, bool open, text *out, json_t *ins
     text_add(out, "<details%s><summary>What ", open ? " open=\"open\"" : "");
     html_text(out, m->label);
     text_add(out, " learned, seed %ld</summary>\n", r->seed);
-    if (has_graph) TRY(write_graph(graph, out));
+    if (has_graph) TRY(write_graph(graph, out, figures));
     if (has_beliefs) TRY(write_beliefs(belief, out, figures));
     text_add(out, "</details>\n");
     json_array_append(insights, figures);

@@ -120,6 +120,19 @@ void plot_line(plot *p, const char *style, const double *x, const double *y, int
     text_add(p->out, "\"/>\n");
 }
 
+void plot_steps(plot *p, const char *style, const double *x, const double *y, int n)
+{
+    text_add(p->out, "<path class=\"%s\" d=\"", style);
+    for (int i = 0; i < n; i++) {
+        double from = i ? (x[i - 1] + x[i]) / 2 : x[i],
+               to = i + 1 < n ? (x[i] + x[i + 1]) / 2 : x[i];
+        if (isnan(y[i])) continue;
+        add_point(p, i && !isnan(y[i - 1]) ? 'L' : 'M', from, y[i]);
+        add_point(p, 'L', to, y[i]);
+    }
+    text_add(p->out, "\"/>\n");
+}
+
 void plot_dots(plot *p, const char *style, const double *x, const double *y, int n)
 {
     text_add(p->out, "<path class=\"dots %s\" d=\"", style);

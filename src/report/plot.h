@@ -28,6 +28,7 @@ void plot_begin(plot *p, text *out, axis x, axis y, const char *style, const cha
 void plot_band(plot *p, const char *colour, const double *x, const double *low, const double *high,
                int n);
 void plot_line(plot *p, const char *style, const double *x, const double *y, int n);
+void plot_steps(plot *p, const char *style, const double *x, const double *y, int n); /* a stair */
 void plot_dots(plot *p, const char *style, const double *x, const double *y, int n);
 
 /* Ends the curves; then labels may follow, at heights from 0 (top) to 1. */
