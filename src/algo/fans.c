@@ -83,6 +83,8 @@ static int take_options(fans *a, const fans_algo_setup *s)
                       "fans.initial = %d: too few steps to learn from; at least 8 windows of "
                       "fnvae.window = %d in each of %d worlds",
                       a->o.initial, a->fo.window, s->worlds));
+    if (a->fo.encode == 0)
+        TRY(fans_fail(FANS_EINVAL, "fnvae.encode = 0: fans encodes its past; at least 1"));
     if (a->fo.p == 0) a->fo.p = UNTOLD;
     if (a->fo.q == 0) a->fo.q = UNTOLD;
     options_dump(fans_option_group(), "fans", &a->o, s->dump);

@@ -65,7 +65,9 @@ int model_run_make(model_run *m, const char *device, int threads)
     if (z.q < 1) z.q = 1;
     TRY(pool_new(&m->pool, threads));
     TRY(nn_device_new(&m->backend, device, NN_FP32, m->pool, NULL, 0));
-    TRY(fnvae_new(&m->f, m->backend, &m->o, z, 1, &seed, 1));
+    fnvae_options o = m->o;
+    o.encode = 0; /* an agent's */
+    TRY(fnvae_new(&m->f, m->backend, &o, z, 1, &seed, 1));
 out:
     return rc;
 }

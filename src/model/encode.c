@@ -10,6 +10,12 @@ int fnvae_encode_length(const fnvae *f)
     return 2 * f->o.window;
 }
 
+/* Not where nothing is inferred, nor where nobody asks. */
+static bool records(const fnvae *f)
+{
+    return !f->o.observed && f->o.encode > 0;
+}
+
 /* p_gamma of where theta is, and of where the segment before ended; as long as none has ended in
  * the window, theta has not moved. */
 static nn_var record_next(fnvae *f, const char *kind, nn_var mean, nn_var C)
@@ -25,7 +31,7 @@ void fnvae_record_encode(fnvae *f)
     nn_graph *g = f->g;
     fnvae_seen x = {.state_s = NN_NONE, .state_r = NN_NONE};
     fnvae_posterior q_s, q_r;
-    if (f->o.observed) return; /* nothing is inferred */
+    if (!records(f)) return;
     f->e_in[0] = x.s = nn_input(g, "encode s", T, B, f->z.d);
     f->e_in[1] = x.a = nn_input(g, "encode a", T, B, f->z.m);
     f->e_in[2] = x.s1 = nn_input(g, "encode s1", T, B, f->z.d);
@@ -44,7 +50,7 @@ void fnvae_record_encode(fnvae *f)
 int fnvae_plan_encode(fnvae *f)
 {
     nn_var out[] = {f->e_mean, f->e_next};
-    return f->o.observed ? 0 : nn_plan_new(&f->encode, f->g, out, 2, 0, NULL, 0);
+    return !records(f) ? 0 : nn_plan_new(&f->encode, f->g, out, 2, 0, NULL, 0);
 }
 
 int fnvae_declare_encode(fnvae *f)
@@ -52,7 +58,7 @@ int fnvae_declare_encode(fnvae *f)
     int rc = 0;
     size_t rows = (size_t)f->replicas * (size_t)fnvae_encode_length(f) * (size_t)f->o.encode;
     size_t out = rows * (size_t)(f->z.p + f->z.q) * sizeof(float);
-    if (f->o.observed) return 0;
+    if (!records(f)) return 0;
     for (int k = 0; k < FNVAE_SEEN; k++)
         TRY(arena_declare(f->memory, &f->e_host[k],
                           rows * (size_t)nn_shape_of(f->e_in[k]).D * sizeof(float)));
