@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "model/belief.h"
 #include "model/causal_graph.h"
+#include "model/encode.h"
 #include "model/lifetime.h"
 #include "testing.h"
 

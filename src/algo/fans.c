@@ -29,20 +29,19 @@
 
 OPTIONS_GROUP(fans_option_group, fans_options, "fans", "the agent that adapts", FANS_OPTIONS)
 
-enum { FILTER, PRIOR };           /* o.belief */
-enum { SHOW_BELIEF, SHOW_TRUTH }; /* o.shows */
-enum { UNTOLD = 8 };              /* factors of a kind, where the options do not say */
+enum { FILTER, PRIOR }; /* o.belief */
+enum { UNTOLD = 8 };    /* factors of a kind, where the options do not say */
 
 typedef struct fans {
     fans_options o;
     fnvae_options fo;
     int replicas, worlds, rows, d, m, n; /* n = p + q */
-    fans_algo_setup setup;
     fnvae *model;
     belief *belief;
     past *past;
     learner *learner;
     causal_graph *graph;
+    pool *pool;
     float *s_min;               /* (replicas, d): 1 where the policy sees a state, or 0 */
     float *theta_min;           /* (replicas, n): likewise of theta */
     float *shift, *scale;       /* (replicas, n): of theta, as the policy sees it */
@@ -123,7 +122,7 @@ static int open_agent(void **agent, const fans_algo_setup *s)
     int rc = 0;
     fans *a = mem_alloc(sizeof *a);
     if (!a) return FANS_ENOMEM;
-    a->setup = *s;
+    a->pool = s->pool;
     TRY(take_options(a, s));
     fnvae_dims z = {s->info->obs_dim, s->info->act_dim, a->fo.p, a->fo.q};
     a->replicas = s->replicas;
@@ -203,21 +202,6 @@ static void keep_means(const fans *a, float *to)
                (size_t)a->n * sizeof *to);
 }
 
-/* Instead of the belief: the factors that move, scaled, as the oracle is shown them. */
-static void look(const fans *a, const double *factors, float *to)
-{
-    const fans_algo_setup *s = &a->setup;
-    memset(to, 0, (size_t)a->rows * (size_t)a->n * sizeof *to);
-    for (int i = 0; i < a->rows; i++, factors += s->info->factor_count, to += a->n) {
-        const fans_movements *moving = &s->moving[i / a->worlds];
-        for (int k = 0; k < moving->count && k < a->n; k++) {
-            const fans_moving *m = &moving->list[k];
-            double half = (m->high - m->low) / 2;
-            to[k] = half > 0 ? (float)((factors[m->factor] - m->low) / half - 1) : 0;
-        }
-    }
-}
-
 /* Predict theta, then act. */
 static int act(void *agent, const fans_moment *now, bool explore, float *action)
 {
@@ -225,7 +209,6 @@ static int act(void *agent, const fans_moment *now, bool explore, float *action)
     int rc = 0;
     TRY(belief_predict(a->belief, now->change));
     keep_means(a, a->theta);
-    if (a->o.shows == SHOW_TRUTH) look(a, now->factors, a->theta);
     TRY(learner_act(a->learner, now->obs, a->theta, explore, action));
 out:
     return rc;
@@ -260,7 +243,6 @@ static int observe(void *agent, const fans_moment *before, const float *action,
     TRY(correct(a));
     if (!learn) return 0;
     keep_means(a, a->theta_after);
-    if (a->o.shows == SHOW_TRUTH) look(a, before->factors, a->theta_after);
     learner_store(a->learner, before, a->theta, action, outcome, a->theta_after);
     for (int r = 0; r < a->replicas; r++) a->steps[r] += a->worlds;
 out:
@@ -293,9 +275,8 @@ static int64_t updates_due(const fans *a)
 static int refresh(fans *a)
 {
     int rc = 0;
-    if (a->o.shows == SHOW_TRUTH) return 0;
     if (a->o.belief == FILTER) TRY(past_refresh(a->past));
-    pool_run(a->setup.pool, a->replicas, find_units, a);
+    pool_run(a->pool, a->replicas, find_units, a);
 out:
     return rc;
 }

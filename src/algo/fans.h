@@ -10,7 +10,6 @@
     X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                             \
     X(INT, refresh, 500, 0, 1000000000, "steps between encodings of what is stored; 0 = never")  \
     X(CHOICE, belief, 0, "filter|prior", "corrected by what is seen, or only rolled forward")    \
-    X(CHOICE, shows, 0, "belief|truth", "what the policy sees: truth tells what beliefs cost")   \
     X(FLAG, normalize, true, "show beliefs in units of their spread")                            \
     X(REAL, floor, 0.5, 1e-6, 1e6, "smallest spread that counts: what hardly moves stays small") \
     X(FLAG, compact, true, "show only what can reach the reward by the graph")

@@ -189,10 +189,8 @@ static int record_plans(fnvae *f)
     int count = list_losses(f, losses);
     nn_group *fixed[] = {f->group[FNVAE_PHI], f->group[FNVAE_GAMMA], f->group[FNVAE_ALPHA],
                          f->group[FNVAE_BETA], f->group[FNVAE_WEIGHTS]};
-    nn_var means[] = {f->theta_s.mean, f->theta_r.mean};
     TRY(nn_plan_new(&f->learn, f->g, losses, count, count, f->group, FNVAE_GROUPS));
     TRY(nn_plan_new(&f->learn_fixed, f->g, losses, count, count, fixed, 5));
-    if (!f->o.observed) TRY(nn_plan_new(&f->posterior, f->g, means, 2, 0, NULL, 0));
 out:
     return rc;
 }
@@ -365,12 +363,6 @@ int fnvae_update(fnvae *f)
         fnvae_set_masks(f);
 out:
     return rc;
-}
-
-int fnvae_infer(fnvae *f)
-{
-    upload(f);
-    return nn_plan_run(f->posterior);
 }
 
 double fnvae_cost(const fnvae *f, int cost, int replica)

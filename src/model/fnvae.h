@@ -143,7 +143,7 @@ typedef struct fnvae {
     nn_var plain_s, plain_r;   /* the costs of expecting ds and r without theta */
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
-    nn_plan *learn, *learn_fixed, *posterior; /* all groups; without masks; forward only */
+    nn_plan *learn, *learn_fixed; /* all groups; without masks */
 
     /* the belief: the same parameters recorded for one step of `belief_batch` worlds (belief.c) */
     fnvae_seen b_seen;
@@ -176,9 +176,6 @@ void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick
  * o.updates, and are frozen from o.masks_until on. */
 int fnvae_update(fnvae *f);
 
-/* Only the posteriors of the windows: theta_s.mean and the like. */
-int fnvae_infer(fnvae *f);
-
 /* The total of the costs under their weights, and one cost, as of the last update. */
 double fnvae_total(const fnvae *f, int replica);
 double fnvae_cost(const fnvae *f, int cost, int replica);
@@ -189,9 +186,8 @@ void fnvae_freeze(fnvae *f);
 /* Dense, learned or frozen, as the number of updates says: after a model was read from a file. */
 void fnvae_set_masks(fnvae *f);
 
-/* value of dimension i in normalised units, and back */
+/* value of dimension i in normalised units */
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x);
-double fnvae_from(const fnvae *f, int replica, int scale, int i, double z);
 
 /* How many inputs the reward decoders read in front of theta_r: s, a, s' as o.reward_reads says. */
 int fnvae_reward_inputs(const fnvae *f);

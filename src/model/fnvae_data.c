@@ -44,12 +44,6 @@ double fnvae_to(const fnvae *f, int replica, int scale, int i, double x)
     return (x - z->mean[i]) / sd_of(z, i);
 }
 
-double fnvae_from(const fnvae *f, int replica, int scale, int i, double z)
-{
-    const fnvae_scale *x = scale_of(f, replica, scale);
-    return z * sd_of(x, i) + x->mean[i];
-}
-
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static float *place(const fnvae *f, int input, int replica, int t, int b)
