@@ -1,36 +1,7 @@
 #!/usr/bin/env bash
 # test_cli.sh FANS BUILD - the tool: what it prints, and one clear line for every misuse.
-set -u
-fans=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-bad=0
-
-complain() {
-    echo "FAILED: $*"
-    bad=1
-}
-
-# refuses STATUS TEXT ARGUMENTS... : that exit status, one line on stderr with TEXT, empty stdout
-refuses() {
-    local status=$1 text=$2 got
-    shift 2
-    "$fans" "$@" >"$folder/out" 2>"$folder/err"
-    got=$?
-    [ $got = "$status" ] || complain "fans $*: exit status $got, not $status"
-    [ ! -s "$folder/out" ] || complain "fans $*: prints to stdout: $(head -1 "$folder/out")"
-    [ "$(wc -l <"$folder/err")" = 1 ] || complain "fans $*: not one line: $(cat "$folder/err")"
-    grep -qF -- "fans: $text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
-}
-
-# accepts TEXT ARGUMENTS... : exit status 0, TEXT on stdout, empty stderr
-accepts() {
-    local text=$1
-    shift
-    "$fans" "$@" >"$folder/out" 2>"$folder/err" || complain "fans $*: exit status $?"
-    grep -qF -- "$text" "$folder/out" || complain "fans $*: does not print $text"
-    [ ! -s "$folder/err" ] || complain "fans $*: prints to stderr: $(cat "$folder/err")"
-}
+# shellcheck source=tests/tool.sh
+. "$(dirname "$0")/tool.sh"
 
 accepts "usage: fans COMMAND" --help
 accepts "usage: fans COMMAND" -h
@@ -145,4 +116,4 @@ grep -qF "to have it: apt install ffmpeg; without it:" "$folder/out" || complain
 "$fans" --help >/dev/full 2>"$folder/err" && complain "a full disk goes unnoticed"
 grep -q "^fans: cannot write to the standard output$" "$folder/err" || complain "a full disk is not named"
 
-exit $bad
+exit "$bad"

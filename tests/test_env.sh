@@ -1,36 +1,9 @@
 #!/usr/bin/env bash
 # test_env.sh FANS BUILD - environments through the tool: check, rollout, list envs, and every config.
-set -u
-fans=$1 plugins=$2/plugins
+# shellcheck source=tests/tool.sh
+. "$(dirname "$0")/tool.sh"
+plugins=$2/plugins
 configs=$(cd "$(dirname "$0")/../configs" && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-bad=0
-
-complain() {
-    echo "FAILED: $*"
-    bad=1
-}
-
-# refuses STATUS TEXT ARGUMENTS... : that exit status, and one line on stderr with TEXT
-refuses() {
-    local status=$1 text=$2 got
-    shift 2
-    "$fans" "$@" >"$folder/out" 2>"$folder/err"
-    got=$?
-    [ $got = "$status" ] || complain "fans $*: exit status $got, not $status"
-    [ "$(wc -l <"$folder/err")" = 1 ] || complain "fans $*: not one line: $(cat "$folder/err")"
-    grep -qF -- "fans: $text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
-}
-
-# accepts TEXT ARGUMENTS... : exit status 0, TEXT on stdout, empty stderr
-accepts() {
-    local text=$1
-    shift
-    "$fans" "$@" >"$folder/out" 2>"$folder/err" || complain "fans $*: exit status $?"
-    grep -qF -- "$text" "$folder/out" || complain "fans $*: does not print $text"
-    [ ! -s "$folder/err" ] || complain "fans $*: prints to stderr: $(cat "$folder/err")"
-}
 
 # every built-in environment and the example pass all their checks
 environments=$("$fans" list envs | awk 'NR > 1 && /^[a-z]/ { print $1 }')
@@ -42,7 +15,8 @@ for env in $environments "$plugins/custom_env.so"; do
 done
 
 # a fault is named, with exit status 1 and the whole table
-refuses 1 "$plugins/faulty_env.so: 1 of 13 checks failed" check "$plugins/faulty_env.so" --set env.fault=9
+"$fans" check "$plugins/faulty_env.so" --set env.fault=9 >"$folder/out" 2>"$folder/err" && complain "check lets a fault pass"
+grep -qF "fans: $plugins/faulty_env.so: 1 of 13 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
 refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
 refuses 1 "$plugins/wrong_abi.so: built for environment ABI" check "$plugins/wrong_abi.so"
@@ -81,4 +55,4 @@ refuses 1 "[change.gravity]: goes from -30 to 50, but gravity takes 0 to 30" \
 refuses 1 "faulty, episode 0, step 30: the spring broke" rollout "$configs/pendulum.ini" \
     --set "env.name=$plugins/faulty_env.so" --set env.fault=3
 
-exit $bad
+exit "$bad"

@@ -1,27 +1,7 @@
 #!/usr/bin/env bash
 # test_model.sh FANS BUILD - fitting, judging and drawing a model with the tool, and its misuse.
-set -u
-fans=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-bad=0
-
-complain() {
-    echo "FAILED: $*"
-    bad=1
-}
-
-# refuses STATUS TEXT ARGUMENTS... : that exit status and one line with TEXT
-refuses() {
-    local status=$1 text=$2 got
-    shift 2
-    "$fans" "$@" >"$folder/out" 2>"$folder/err"
-    got=$?
-    [ $got = "$status" ] || complain "fans $*: exit status $got, not $status"
-    [ ! -s "$folder/out" ] || complain "fans $*: prints to stdout"
-    [ "$(wc -l <"$folder/err")" = 1 ] || complain "fans $*: not one line: $(cat "$folder/err")"
-    grep -qF -- "fans: $text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
-}
+# shellcheck source=tests/tool.sh
+. "$(dirname "$0")/tool.sh"
 
 cat >"$folder/task.ini" <<'TEXT'
 [env]
@@ -120,4 +100,4 @@ refuses 1 "model.transitions = 100: fewer than fnvae.window = 200" model fit "$f
     --set fnvae.window=200 --set model.transitions=100
 sed -i 's/lstm = .*/lstm = 7/' "$folder/b/config.ini"
 refuses 1 "" model eval "$folder/b"
-exit $bad
+exit "$bad"

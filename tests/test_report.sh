@@ -1,28 +1,8 @@
 #!/usr/bin/env bash
 # test_report.sh FANS BUILD - the page that compares runs: what stands on it, that it is well formed
 # whatever folders are called, and one clear line for input that is no run.
-set -u
-fans=$1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-bad=0
-
-complain() {
-    echo "FAILED: $*"
-    bad=1
-}
-
-# refuses STATUS TEXT ARGUMENTS... : that exit status and one line with TEXT
-refuses() {
-    local status=$1 text=$2 got
-    shift 2
-    "$fans" "$@" >"$folder/out" 2>"$folder/err"
-    got=$?
-    [ $got = "$status" ] || complain "fans $*: exit status $got, not $status"
-    [ ! -s "$folder/out" ] || complain "fans $*: prints to stdout"
-    [ "$(wc -l <"$folder/err")" = 1 ] || complain "fans $*: not one line: $(cat "$folder/err")"
-    grep -qF -- "$text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
-}
+# shellcheck source=tests/tool.sh
+. "$(dirname "$0")/tool.sh"
 
 report() { # ARGUMENTS... : writes $folder/page.html
     "$fans" report "$@" --out "$folder/page.html" --json "$folder/page.json" >"$folder/out" 2>"$folder/err" ||
@@ -255,7 +235,7 @@ refuses 1 "$run/metrics.csv: line 2, column 'return': not a finite number" repor
 echo hello >"$run/config.ini"
 refuses 1 "$run/config.ini, line 1: neither '[section]' nor 'key = value'" report "$folder/made" --out "$folder/none.html"
 cp "$folder/runs/swing-sac/seed-1/"{config.ini,metrics.csv} "$run"
-refuses 1 "the same task, algorithm, settings and seed 1: give only one of them" report "$folder/made" --out "$folder/none.html"
+refuses 1 "$folder/made/swing-sac/seed-0 and $folder/made/swing-sac/seed-1: the same task, algorithm, settings and seed 1: give only one of them" report "$folder/made" --out "$folder/none.html"
 [ ! -e "$folder/none.html" ] || complain "a page was written in spite of an error"
 mkdir "$folder/empty"
 refuses 1 "$folder/empty: no run here or below" report "$folder/runs" "$folder/empty"
@@ -276,4 +256,4 @@ report "$evil"
 lacks "<script>" "<img"
 shows "&lt;script&gt;" "&lt;img src=x&gt;" "# &lt;b&gt;&amp;amp;"
 LC_ALL=C grep -q $'[\001\377]' "$folder/page.html" && complain "bytes that are no text are on the page"
-exit $bad
+exit "$bad"
