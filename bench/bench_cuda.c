@@ -13,6 +13,7 @@
 
 #include "../tests/nn_steps.h"
 #include "base/os.h"
+#include "peer.h"
 
 enum { MOST_ROWS = 32, MOST_REPLICAS = 64 };
 
@@ -130,19 +131,15 @@ static void bench_fnvae(bench *b, const char *name, fnvae_sizes z, nn_precision 
     nn_backend_free(gpu);
 }
 
-static int read_peer(bench *b, const char *command)
+static void take_peer(void *user, const char *line)
 {
-    FILE *f = popen(command, "r");
+    bench *b = user;
     char name[64], mode[16];
     double seconds;
-    if (!f) return fans_fail(FANS_EIO, "cannot run '%s'", command);
-    while (fscanf(f, "%63s %15s %lf%*[^\n]", name, mode, &seconds) == 3)
-        for (int i = 0; i < b->count; i++) {
-            if (strcmp(b->rows[i].name, name)) continue;
+    if (sscanf(line, "%63s %15s %lf", name, mode, &seconds) < 3) return;
+    for (int i = 0; i < b->count; i++)
+        if (!strcmp(b->rows[i].name, name))
             *(strcmp(mode, "graph") ? &b->rows[i].eager : &b->rows[i].graph) = seconds;
-        }
-    if (pclose(f) != 0) return fans_fail(FANS_EIO, "'%s' failed", command);
-    return 0;
 }
 
 static void print_time(double seconds)
@@ -175,7 +172,7 @@ int main(int argc, char **argv)
     bench_fnvae(&b, "fnvae-fp32", paper, NN_FP32);
     bench_fnvae(&b, "fnvae-tf32", paper, NN_TF32);
     bench_fnvae(&b, "fnvae-bf16", paper, NN_BF16);
-    if (peer) must(read_peer(&b, peer));
+    if (peer) must(peer_run(peer, take_peer, &b));
     printf("%-14s %10s %10s %9s %9s %8s %12s %12s\n", "step", "ms", "queued in", "GFLOP", "TFLOP/s",
            "x floor", "torch eager", "torch graph");
     for (int i = 0; i < b.count; i++) {

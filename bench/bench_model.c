@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "base/pool.h"
 #include "model/belief.h"
+#include "peer.h"
 
 static const fnvae_dims DIMS = {.d = 17, .m = 6, .p = 20, .q = 20};
 enum { ROUNDS = 5, WORLDS = 16 };
@@ -116,19 +117,14 @@ static result measure(nn_backend *cpu, const char *preset, double budget)
 static const char *const presets[] = {"small", "standard", "paper"};
 enum { PRESETS = 3 };
 
-static int read_peer(result *rows, const char *command)
+static void take_peer(void *user, const char *line)
 {
-    FILE *f = popen(command, "r");
-    char line[512], name[64];
+    result *rows = user;
+    char name[64];
     double seconds;
-    if (!f) return fans_fail(FANS_EIO, "cannot run '%s'", command);
-    while (fgets(line, sizeof line, f)) {
-        printf("PyTorch: %s", line);
-        if (sscanf(line, "%63s %lf", name, &seconds) < 2) continue;
-        for (int i = 0; i < PRESETS; i++)
-            if (!strcmp(presets[i], name)) rows[i].peer = seconds;
-    }
-    return pclose(f) ? fans_fail(FANS_EIO, "'%s' failed", command) : 0;
+    if (sscanf(line, "%63s %lf", name, &seconds) < 2) return;
+    for (int i = 0; i < PRESETS; i++)
+        if (!strcmp(presets[i], name)) rows[i].peer = seconds;
 }
 
 static json_t *print_row(const char *preset, result r)
@@ -160,7 +156,7 @@ int main(int argc, char **argv)
     must(nn_cpu_new(&cpu, p));
     for (int i = 0; i < PRESETS; i++)
         if (!only || !strcmp(only, presets[i])) rows[i] = measure(cpu, presets[i], budget);
-    if (peer) must(read_peer(rows, peer));
+    if (peer) must(peer_run(peer, take_peer, rows));
     json_t *out = json_array();
     printf("%-10s %16s %14s %9s %18s %9s %8s\n", "preset", "masks learned ms", "frozen ms", "more",
            "belief us (16)", "MiB", peer ? "x torch" : "");

@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "nn/gemm.h"
 #include "nn/graph.h"
+#include "peer.h"
 
 enum { MOST_ROWS = 16, MOST_SHAPES = 256 };
 
@@ -306,20 +307,14 @@ static void bench_decoder(bench *b, const char *name, int d, int total, bool fac
 
 /* ---- the peer and the table ------------------------------------------------------------------ */
 
-static int read_peer(bench *b, const char *command)
+static void take_peer(void *user, const char *line)
 {
-    FILE *f = popen(command, "r");
-    char line[512], name[64];
+    bench *b = user;
+    char name[64];
     double seconds;
-    if (!f) return fans_fail(FANS_EIO, "cannot run '%s'", command);
-    while (fgets(line, sizeof line, f)) {
-        printf("PyTorch: %s", line);
-        if (sscanf(line, "%63s %lf", name, &seconds) < 2) continue;
-        for (int i = 0; i < b->count; i++)
-            if (!strcmp(b->rows[i].name, name)) b->rows[i].peer = seconds;
-    }
-    if (pclose(f) != 0) return fans_fail(FANS_EIO, "'%s' failed", command);
-    return 0;
+    if (sscanf(line, "%63s %lf", name, &seconds) < 2) return;
+    for (int i = 0; i < b->count; i++)
+        if (!strcmp(b->rows[i].name, name)) b->rows[i].peer = seconds;
 }
 
 static void print_table(const bench *b)
@@ -384,7 +379,7 @@ int main(int argc, char **argv)
         bench_decoder(&b, names[2 * i], dims[i], 1088, true);
         bench_decoder(&b, names[2 * i + 1], dims[i], 1088, false);
     }
-    if (peer) must(read_peer(&b, peer));
+    if (peer) must(peer_run(peer, take_peer, &b));
     char cpu[128];
     os_cpu_name(cpu, sizeof cpu);
     printf("%s, %d threads\n", cpu, pool_threads(b.threads));

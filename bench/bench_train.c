@@ -42,10 +42,12 @@ static void must(int rc)
 
 static void bench(row *r, int threads, int steps)
 {
-    char folder[] = "/tmp/fans-bench-XXXXXX", command[64];
+    const char *base = getenv("TMPDIR");
+    char folder[256], command[300];
     train_setup s = {.count = 1, .command = "bench", .system_json = "{}"};
     task *t;
     training *live;
+    snprintf(folder, sizeof folder, "%s/fans-bench-XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(folder)) exit(1);
     must(config_new(&s.config));
     must(config_add_text(s.config, "bench", r->ini));

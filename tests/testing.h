@@ -52,14 +52,21 @@ static inline void fail_every_allocation(int (*attempt)(void))
     }
 }
 
+/* A new folder below TMPDIR. */
+static inline const char *temporary_folder(char *out, size_t size)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(out, size, "%s/fans-test-XXXXXX", base ? base : "/tmp");
+    return mkdtemp(out);
+}
+
 /* A folder of the test's own, as cmocka's group setup and teardown. */
 static char test_folder[64];
 
 static inline int make_test_folder(void **state)
 {
     (void)state;
-    snprintf(test_folder, sizeof test_folder, "/tmp/fans-test-XXXXXX");
-    return mkdtemp(test_folder) ? 0 : -1;
+    return temporary_folder(test_folder, sizeof test_folder) ? 0 : -1;
 }
 
 static inline int remove_test_folder(void **state)

@@ -116,9 +116,7 @@ static inline bool rig_stops(void *user, const training *t)
 /* A folder of its own for every test; removed by rig_remove. */
 static inline const char *rig_folder(char *out, size_t size)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(out, size, "%s/fans-train-XXXXXX", base ? base : "/tmp");
-    assert_non_null(mkdtemp(out));
+    assert_non_null(temporary_folder(out, size));
     return out;
 }
 

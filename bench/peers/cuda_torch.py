@@ -12,6 +12,8 @@ import time
 import torch
 import torch.nn.functional as F
 
+from common import Scale, hard_concrete, param
+
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
 ONLY = sys.argv[2:]
 D = "cuda"
@@ -48,10 +50,6 @@ def captured(fn):
     return graph.replay
 
 
-def param(*shape):
-    return ((torch.rand(*shape, device=D) * 2 - 1) / shape[-2] ** 0.5).requires_grad_()
-
-
 def adam(params, lr=3e-4):
     return torch.optim.Adam(params, lr=lr, fused=True, capturable=True)
 
@@ -61,8 +59,8 @@ class Bank(torch.nn.Module):
 
     def __init__(self, N, i, width, o):
         super().__init__()
-        self.W = torch.nn.ParameterList([param(N, a, b) for a, b in ((i, width), (width, width), (width, o))])
-        self.b = torch.nn.ParameterList([param(N, 1, a) for a in (width, width, o)])
+        self.W = torch.nn.ParameterList([param(N, a, b, device=D) for a, b in ((i, width), (width, width), (width, o))])
+        self.b = torch.nn.ParameterList([param(N, 1, a, device=D) for a in (width, width, o)])
 
     def forward(self, x, C=None):
         W = self.W[0] if C is None else self.W[0] * C.T.unsqueeze(2)
@@ -122,23 +120,6 @@ def sac(R):
 
 # ---- FN-VAE at the paper's sizes: algorithm A1 in one pass ----------------------------------------
 
-class Scale(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, k):
-        ctx.k = k
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, d):
-        return d * ctx.k, None
-
-
-def gate(logits, temp=0.67):
-    u = torch.rand_like(logits).clamp(1e-6, 1 - 1e-6)
-    s = torch.sigmoid((logits + torch.log(u / (1 - u))) / temp)
-    return (s * 1.2 - 0.1).clamp(0, 1)
-
-
 def mlp(sizes):
     layers = []
     for i, o in zip(sizes, sizes[1:]):
@@ -184,7 +165,7 @@ def fnvae(precision):
         return F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
 
     def masked(net, x, logits):
-        return net[2:](F.relu(F.linear(x, net[0].weight * gate(logits).T, net[0].bias)))
+        return net[2:](F.relu(F.linear(x, net[0].weight * hard_concrete(logits).T, net[0].bias)))
 
     def divergence(mu, log_std, sample, prior, logits):
         mq, sq = Scale.apply(mu, 0.5), Scale.apply(log_std, 0.5)
@@ -200,7 +181,7 @@ def fnvae(precision):
         ms, ss, ts = q_s(s, a, s1)
         mr, sr, tr = q_r(s, a, s1, r)
         x = torch.cat([s, a, Scale.apply(ts, 0.8)], 2).reshape(1, T * B, -1)
-        out = rec(x, gate(masks[0])).squeeze(2).T.reshape(T, B, d)
+        out = rec(x, hard_concrete(masks[0])).squeeze(2).T.reshape(T, B, d)
         loss = mean(0.5 * (ds - out) ** 2)
         loss = loss + mean(0.5 * (ds - pred(torch.cat([s, a, shift(Scale.apply(ts, 0.8))], 2))) ** 2)
         loss = loss + mean(0.5 * (r - masked(rec_r, torch.cat([s, a, s1, Scale.apply(tr, 0.8)], 2), masks[1])) ** 2)

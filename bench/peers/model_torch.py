@@ -7,10 +7,11 @@ costs in one backward pass. The banks are tried as batched products with the ban
 layer, on one thread and on all; the fastest counts. Windows are as in bench_model: segments of ten steps.
 """
 import sys
-import time
 
 import torch
 import torch.nn.functional as F
+
+from common import Scale, clock, param
 
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
 ONLY = sys.argv[2:]
@@ -20,24 +21,6 @@ SIZES = {  # window, windows, encoder, lstm, prior, bank, dense
     "standard": (200, 4, 64, 64, 32, 32, 64),
     "paper": (200, 8, 256, 256, 512, 512, 512),
 }
-
-
-def clock(fn):
-    start = time.perf_counter()
-    fn()
-    fn()
-    once = (time.perf_counter() - start) / 2
-    repeat, best = int(BUDGET / 5 / once) + 1, float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(repeat):
-            fn()
-        best = min(best, (time.perf_counter() - start) / repeat)
-    return best
-
-
-def param(*shape):
-    return (torch.rand(*shape) * 2 - 1).div_(shape[-2] ** 0.5).requires_grad_()
 
 
 def mlp(i, width, o):
@@ -55,17 +38,6 @@ class Gain(torch.nn.Module):
 
     def forward(self, x):
         return self.rest(torch.tanh(self.first(x)) * (1 + self.gain(x)))
-
-
-class Scale(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, k):
-        ctx.k = k
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, d):
-        return d * ctx.k, None
 
 
 class Bank(torch.nn.Module):
@@ -210,7 +182,7 @@ for name, size in SIZES.items():
     for threads in sorted({1, cores}):
         torch.set_num_threads(threads)
         for wide in (False, True):
-            times[threads, wide] = clock(fnvae(size, wide))
+            times[threads, wide] = clock(fnvae(size, wide), BUDGET)
     best = min(times, key=times.get)
     print(name, times[best], f"threads {best[0]}; all: " + ", ".join(
         f"{t}/{'wide' if k else 'bank'}: {1e3 * x:.1f} ms" for (t, k), x in times.items()), flush=True)

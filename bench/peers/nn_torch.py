@@ -8,31 +8,14 @@ one wide first layer; the fastest counts. Whatever a form saves us, it saves her
 without the resets that ours handles.
 """
 import sys
-import time
 
 import torch
 import torch.nn.functional as F
 
+from common import Scale, clock, hard_concrete, param
+
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
 ONLY = sys.argv[2:]
-
-
-def clock(fn):
-    start = time.perf_counter()
-    fn()
-    fn()
-    once = (time.perf_counter() - start) / 2
-    repeat, best = int(BUDGET / 5 / once) + 1, float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(repeat):
-            fn()
-        best = min(best, (time.perf_counter() - start) / repeat)
-    return best
-
-
-def param(*shape):
-    return (torch.rand(*shape) * 2 - 1).div_(shape[-2] ** 0.5).requires_grad_()
 
 
 def adam(params, lr=3e-4):
@@ -127,23 +110,6 @@ def sac(bank):
 
 # ---- FN-VAE: algorithm A1 in one pass -------------------------------------------------------------
 
-class Scale(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, k):
-        ctx.k = k
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, d):
-        return d * ctx.k, None
-
-
-def gate(logits, temp=0.67):
-    u = torch.rand_like(logits).clamp(1e-6, 1 - 1e-6)
-    s = torch.sigmoid((logits + torch.log(u / (1 - u))) / temp)
-    return (s * 1.2 - 0.1).clamp(0, 1)
-
-
 def fnvae(encoder, width, dense, wide):
     T, B, d, m, p, q = 50, 32, 17, 6, 20, 20
     s, a, r, s1, ds = (torch.rand(T, B, n) * 2 - 1 for n in (d, m, 1, d, d))
@@ -180,7 +146,7 @@ def fnvae(encoder, width, dense, wide):
 
     def masked(net, x, logits):  # fold the mask into the first layer
         first = net[0]
-        return net[2:](F.relu(F.linear(x, first.weight * gate(logits).T, first.bias)))
+        return net[2:](F.relu(F.linear(x, first.weight * hard_concrete(logits).T, first.bias)))
 
     def divergence(mu, log_std, sample, prior, logits):
         mq, sq = Scale.apply(mu, 0.5), Scale.apply(log_std, 0.5)
@@ -196,7 +162,7 @@ def fnvae(encoder, width, dense, wide):
         ms, ss, ts = q_s(s, a, s1)
         mr, sr, tr = q_r(s, a, s1, r)
         x = torch.cat([s, a, Scale.apply(ts, 0.8)], 2).reshape(T * B, -1)
-        out = rec(x, gate(masks[0]), wide).squeeze(2).T.reshape(T, B, d)
+        out = rec(x, hard_concrete(masks[0]), wide).squeeze(2).T.reshape(T, B, d)
         loss = mean(0.5 * (ds - out) ** 2)
         loss = loss + mean(0.5 * (ds - pred(torch.cat([s, a, shift(Scale.apply(ts, 0.8))], 2))) ** 2)
         loss = loss + mean(0.5 * (r - masked(rec_r, torch.cat([s, a, s1, Scale.apply(tr, 0.8)], 2), masks[1])) ** 2)
@@ -228,7 +194,7 @@ for name, forms in FORMS.items():
     for threads in sorted({1, cores}):
         torch.set_num_threads(threads)
         for k, form in enumerate(forms):
-            times[threads, k] = clock(form())
+            times[threads, k] = clock(form(), BUDGET)
     best = min(times, key=times.get)
     print(name, times[best], f"threads {best[0]}, form {best[1]}; all: "
           + ", ".join(f"{t}/{k}: {1e3 * x:.1f} ms" for (t, k), x in times.items()), flush=True)
