@@ -98,7 +98,7 @@ static result measure(nn_backend *cpu, const char *preset, double budget)
     const uint64_t seed = 0;
     fnvae *f;
     o.updates = 100000000; /* rates and masks stay as they are while we look */
-    must(fnvae_new(&f, cpu, &o, DIMS, 1, &seed, WORLDS));
+    must(fnvae_new(&f, cpu, &o, DIMS, 1, &seed, WORLDS, NULL));
     fill(f);
     int64_t learns = fnvae_share(f, o.masks_from), frozen = fnvae_share(f, o.masks_until);
     result best = {1e9, 1e9, 1e9, (double)nn_graph_bytes(f->g), 0};

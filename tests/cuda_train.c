@@ -105,6 +105,51 @@ static void large_arrays_arrive_whole(void **state)
     pool_free(threads);
 }
 
+/* Rows sent one by one and as a stretch, while gathers of earlier ones are still queued. */
+static void tables_follow_the_callers_memory(void **state)
+{
+    (void)state;
+    enum { REPLICAS = 3, ROWS = 40000, WIDTH = 9, ASKED = 500 };
+    pool *threads;
+    nn_backend *b;
+    nn_graph *g;
+    nn_plan *plan;
+    const uint64_t seeds[REPLICAS] = {1, 2, 3};
+    static float rows[REPLICAS * ROWS * WIDTH], at[REPLICAS * ASKED], y[REPLICAS * ASKED * WIDTH];
+    static nn_place places[REPLICAS * ROWS / 2];
+    rng r = rng_stream(1, "test", 0);
+    assert_int_equal(pool_new(&threads, 1), 0);
+    if (nn_device_new(&b, rig_device, NN_FP32, threads, NULL, 0) < 0) fail_msg("%s", fans_error());
+    assert_int_equal(nn_graph_new(&g, b, REPLICAS, seeds), 0);
+    nn_var table = nn_table(g, "table", ROWS, WIDTH, rows), asked = nn_input(g, "at", 1, ASKED, 1);
+    nn_var out = nn_gather(table, asked);
+    assert_int_equal(nn_plan_new(&plan, g, &out, 1, 0, NULL, 0), 0);
+    assert_int_equal(nn_graph_commit(g), 0);
+    for (int k = 0; k < 6; k++) {
+        int count = k % 2 ? REPLICAS * ROWS / 2 : 5; /* more than a slot; a few */
+        for (int i = 0; i < count; i++) {
+            places[i] = (nn_place){i % REPLICAS, (int)rng_below(&r, ROWS / 2)};
+            float *row = rows + (places[i].replica * ROWS + places[i].row) * WIDTH;
+            for (int j = 0; j < WIDTH; j++) row[j] = (float)rng_between(&r, -1, 1);
+        }
+        nn_table_send_rows(table, places, count);
+        for (int i = ROWS / 2 * WIDTH; i < ROWS * WIDTH; i++) rows[i] = (float)(i % 977 + k);
+        nn_table_send(table, 0, ROWS / 2, ROWS / 2);
+        for (int i = 0; i < REPLICAS * ASKED; i++) at[i] = (float)rng_below(&r, ROWS);
+        nn_write_all(asked, at);
+        assert_int_equal(nn_plan_run(plan), 0);
+    }
+    nn_read_all(out, y);
+    for (int i = 0; i < REPLICAS * ASKED * WIDTH; i++) {
+        int row = i / WIDTH, replica = row / ASKED;
+        if (y[i] != rows[(replica * ROWS + (int)at[row]) * WIDTH + i % WIDTH])
+            fail_msg("number %d is %g", i, (double)y[i]);
+    }
+    nn_graph_free(g);
+    nn_backend_free(b);
+    pool_free(threads);
+}
+
 int main(int argc, char **argv)
 {
     nn_backend *gpu;
@@ -117,6 +162,7 @@ int main(int argc, char **argv)
     rig_device = "cuda";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_arrays_arrive_whole),
+        cmocka_unit_test(tables_follow_the_callers_memory),
         cmocka_unit_test(overlap_changes_no_bytes),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

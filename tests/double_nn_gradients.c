@@ -141,7 +141,10 @@ static void gradients_match_differences(void **state)
  * test of its own below. */
 static bool has_own_test(const char *op)
 {
-    return !strcmp(op, "detach") || !strcmp(op, "td_target") || !strcmp(op, "grad_scale");
+    static const char *const own[] = {"detach", "td_target", "grad_scale", "gather"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(op, own[i])) return true;
+    return false;
 }
 
 static void every_operator_has_a_case(void **state)
@@ -206,6 +209,27 @@ static void detach_passes_no_gradient(void **state)
     pair_up(&t);
     pair_run(&t, nn_mean(nn_detach(t.x), NN_NONE));
     for (int i = 0; i < 6; i++) assert_true(nn_grad(t.x, 0)[i] == 0);
+    pair_down(&t);
+}
+
+static void gather_reads_the_callers_rows(void **state)
+{
+    (void)state;
+    real rows[] = {1, 2, 3, 4, 5, 6, 7, 8}; /* four of two */
+    pair t;
+    pair_up(&t);
+    nn_var at = nn_input(t.g, "at", 1, 3, 1);
+    nn_var y = nn_gather(nn_table(t.g, "table", 4, 2, rows), at);
+    nn_var loss = nn_mean(nn_add(y, nn_slice(t.k, 0, 1)), NN_NONE);
+    nn_plan *plan;
+    assert_int_equal(nn_plan_new(&plan, t.g, &loss, 1, 0, NULL, 0), 0);
+    assert_int_equal(nn_graph_commit(t.g), 0);
+    for (int i = 0; i < 3; i++) nn_data(at, 0)[i] = 3 - i;
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(nn_plan_run(plan), 0);
+        for (int i = 0; i < 6; i++) assert_true(nn_data(y, 0)[i] == rows[2 * (3 - i / 2) + i % 2]);
+        rows[4] = 50; /* seen without being told: it is the same memory */
+    }
     pair_down(&t);
 }
 
@@ -288,6 +312,7 @@ int main(void)
         cmocka_unit_test(gradients_match_differences),
         cmocka_unit_test(every_operator_has_a_case),
         cmocka_unit_test(detach_passes_no_gradient),
+        cmocka_unit_test(gather_reads_the_callers_rows),
         cmocka_unit_test(grad_scale_multiplies_the_gradient_only),
         cmocka_unit_test(td_target_is_the_equation_and_a_constant),
         cmocka_unit_test(gumbel_gate_is_straight_through),

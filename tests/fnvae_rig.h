@@ -33,12 +33,19 @@ static inline fnvae_options small_options(void)
     return o;
 }
 
-static inline void rig_new(rig *t, const fnvae_options *o, fnvae_dims z, int threads, int replicas,
-                           const uint64_t *seeds, int worlds)
+static inline void rig_recall(rig *t, const fnvae_options *o, fnvae_dims z, int threads,
+                              int replicas, const uint64_t *seeds, int worlds,
+                              const fnvae_memory *past)
 {
     assert_ok(pool_new(&t->pool, threads));
     assert_ok(nn_cpu_new(&t->cpu, t->pool));
-    assert_ok(fnvae_new(&t->f, t->cpu, o, z, replicas, seeds, worlds));
+    assert_ok(fnvae_new(&t->f, t->cpu, o, z, replicas, seeds, worlds, past));
+}
+
+static inline void rig_new(rig *t, const fnvae_options *o, fnvae_dims z, int threads, int replicas,
+                           const uint64_t *seeds, int worlds)
+{
+    rig_recall(t, o, z, threads, replicas, seeds, worlds, NULL);
 }
 
 static inline void rig_free(rig *t)

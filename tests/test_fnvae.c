@@ -91,6 +91,25 @@ static void continuous_change_is_predicted(void **state)
 
 /* ---- the belief ------------------------------------------------------------------------------ */
 
+/* A life as a memory, the same for both replicas: transition i begins in row 2 i and ends in the
+ * next one. */
+static fnvae_memory memory_of(const lifetime *l)
+{
+    int n = lifetime_count(l), width = TOY.d + TOY.m + 1;
+    size_t half = (size_t)(2 * n * width);
+    float *to = mem_alloc(2 * half * sizeof *to);
+    for (int i = 0; i < n; i++) {
+        fnvae_row row = lifetime_at(l, i);
+        float *here = to + (size_t)(2 * i * width);
+        memcpy(here, row.s, sizeof(float) * 2);
+        here[2] = row.a[0];
+        here[3] = row.r;
+        memcpy(here + width, row.s1, sizeof(float) * 2);
+    }
+    memcpy(to + half, to, half * sizeof *to);
+    return (fnvae_memory){to, width, 2 * n};
+}
+
 /* Step by step with a carried state, for several worlds and replicas, as in one window. */
 static void filtering_equals_the_posterior(bool mixed)
 {
@@ -98,17 +117,21 @@ static void filtering_equals_the_posterior(bool mixed)
     const uint64_t seeds[] = {4, 5};
     fnvae_options o = small_options();
     o.mixed = mixed;
-    rig_new(&t, &o, TOY, 2, 2, seeds, 3);
+    lifetime *l = toy_life(7, LIFE);
+    fnvae_memory past = memory_of(l);
+    rig_recall(&t, &o, TOY, 2, 2, seeds, 3, &past);
     belief *b;
-    fnvae_row rows[40];
+    fnvae_past rows[40];
     int steps = fnvae_encode_length(t.f);
     assert_in_range(steps, 1, 40);
     assert_ok(belief_new(&b, t.f));
-    lifetime *l = toy_life(7, LIFE);
     for (int r = 0; r < 2; r++) {
         observe_all(t.f, r, l);
         for (int w = 0; w < 3; w++) {
-            lifetime_window(l, 100 * w + 30 * r, steps, rows);
+            for (int k = 0; k < steps; k++) {
+                int i = 100 * w + 30 * r + k;
+                rows[k] = (fnvae_past){2 * i, 2 * i + 1, lifetime_at(l, i).change};
+            }
             fnvae_encode_window(t.f, r, w, rows);
             belief_reset(b, r, w);
         }
@@ -132,6 +155,7 @@ static void filtering_equals_the_posterior(bool mixed)
     belief_free(b);
     lifetime_free(l);
     rig_free(&t);
+    mem_free(past.steps);
 }
 
 static void beliefs_are_posteriors(void **state)
@@ -248,7 +272,7 @@ static int make_one(void)
     causal_graph *g = NULL;
     int rc = pool_new(&p, 1);
     if (rc == 0) rc = nn_cpu_new(&cpu, p);
-    if (rc == 0) rc = fnvae_new(&f, cpu, &o, TOY, 1, &seed, 1);
+    if (rc == 0) rc = fnvae_new(&f, cpu, &o, TOY, 1, &seed, 1, NULL);
     if (rc == 0) rc = belief_new(&b, f);
     if (rc == 0) rc = lifetime_new(&l, TOY, 10);
     if (rc == 0) rc = causal_graph_new(&g, TOY);

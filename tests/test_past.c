@@ -4,11 +4,9 @@
 
 enum { LIFE = 93, FACTORS = 2 };
 
-/* Lives a toy life by a model that does not learn: beliefs are stored as they were held. */
-static replay *live(rig *t, const lifetime *l, int capacity)
+static replay *new_replay(int capacity)
 {
     replay *r;
-    belief *b;
     replay_shape z = {.lanes = 1,
                       .steps = capacity,
                       .horizon = TOY_EPISODE,
@@ -16,6 +14,14 @@ static replay *live(rig *t, const lifetime *l, int capacity)
                       .act = TOY.m,
                       .extra = FACTORS};
     assert_ok(replay_new(&r, z));
+    return r;
+}
+
+/* Lives a toy life by a model that does not learn: beliefs are stored as they were held. */
+static void live(rig *t, const lifetime *l, replay *r)
+{
+    belief *b;
+    int places[2];
     assert_ok(belief_new(&b, t->f));
     belief_reset(b, 0, 0);
     for (int i = 0; i < LIFE; i++) {
@@ -34,10 +40,9 @@ static replay *live(rig *t, const lifetime *l, int capacity)
                          .reward = row.r,
                          .ended = i % TOY_EPISODE == TOY_EPISODE - 1,
                          .segment = i / TOY_EPISODE};
-        replay_add(r, 0, &s);
+        replay_add(r, 0, &s, places);
     }
     belief_free(b);
-    return r;
 }
 
 static float difference(replay *r, int i, const float *held)
@@ -58,10 +63,12 @@ static void refreshed_beliefs_are_those_that_were_held(void **state)
     rig t;
     past *p;
     lifetime *l = toy_life(3, LIFE);
-    rig_new(&t, &o, TOY, 2, 1, (uint64_t[]){5}, 1);
+    replay *r = new_replay(LIFE);
+    fnvae_memory memory = past_memory(r, 1);
+    rig_recall(&t, &o, TOY, 2, 1, (uint64_t[]){5}, 1, &memory);
     observe_all(t.f, 0, l);
     fnvae_freeze(t.f);
-    replay *r = live(&t, l, LIFE);
+    live(&t, l, r);
     int rows = replay_rows(r, 0), first = o.window + o.window / TOY_EPISODE;
     float *held = mem_alloc((size_t)rows * FACTORS * sizeof *held);
     for (int i = 0; i < rows; i++) {
@@ -91,8 +98,10 @@ static void windows_are_stretches_of_life(void **state)
     past *p;
     lifetime *l = toy_life(4, LIFE);
     rng draws = rng_stream(1, "test", 0);
-    rig_new(&t, &o, TOY, 1, 1, (uint64_t[]){5}, 1);
-    replay *r = live(&t, l, 90); /* the first steps are already overwritten */
+    replay *r = new_replay(90); /* the first steps will be overwritten */
+    fnvae_memory memory = past_memory(r, 1);
+    rig_recall(&t, &o, TOY, 1, 1, (uint64_t[]){5}, 1, &memory);
+    live(&t, l, r);
     assert_ok(past_new(&p, t.f, r, 1, t.pool));
     assert_true(past_ready(p));
     past_fill(p, &draws);

@@ -1,6 +1,7 @@
 /* test_replay.c - replay hands out real transitions and nothing else; running statistics are right.
  */
 #include <math.h>
+#include <string.h>
 
 #include "rl/norm.h"
 #include "rl/replay.h"
@@ -13,6 +14,7 @@ enum { EPISODES = 7, HORIZON = 5 };
 
 static void live(replay *r, int lane, int episodes)
 {
+    int places[2];
     for (int e = 0; e < episodes; e++) {
         int n = LENGTHS[e % EPISODES];
         for (int t = 0; t < n; t++) {
@@ -28,7 +30,7 @@ static void live(replay *r, int lane, int episodes)
                              .terminated = terminated,
                              .ended = ended,
                              .segment = e};
-            replay_add(r, lane, &s);
+            assert_int_equal(replay_add(r, lane, &s, places), ended ? 2 : 1);
         }
     }
 }
@@ -37,7 +39,7 @@ static void sampled_transitions_are_real(void **unused)
 {
     (void)unused;
     enum { N = 20000 };
-    static float obs[N], extra[N], action[N], reward[N], end[N], next[N], next_extra[N];
+    static float at[N], next_at[N];
     static int seen[20000];
     replay *r;
     assert_int_equal(
@@ -49,17 +51,19 @@ static void sampled_transitions_are_real(void **unused)
     live(r, 0, 9); /* the ring has gone round */
     live(r, 1, 1);
     rng stream = rng_stream(1, "test", 0);
-    replay_sample(r, 0, 2, &stream, N,
-                  &(replay_batch){obs, extra, action, reward, end, next, next_extra});
+    replay_draw(r, 0, 2, &stream, N, at, next_at);
+    replay_memory m = replay_memory_of(r);
+    assert_int_equal(m.width, 4);
     for (int i = 0; i < N; i++) {
-        int e = (int)obs[i] / 1000, t = (int)obs[i] % 1000, n = LENGTHS[e % EPISODES];
+        const float *step = m.steps + 4 * (int)at[i], *next = m.steps + 4 * (int)next_at[i];
+        float obs = step[0], extra = m.extra[(int)at[i]], next_extra = m.extra[(int)next_at[i]];
+        int e = (int)obs / 1000, t = (int)obs % 1000, n = LENGTHS[e % EPISODES];
         assert_true(t < n); /* never a last observation */
-        assert_true(next[i] == obs[i] + 1 && extra[i] == obs[i] + 0.5f &&
-                    next_extra[i] == next[i] + 0.5f);
-        assert_true(action[i] == obs[i] + 0.25f && reward[i] == obs[i] + 0.75f);
+        assert_true(next[0] == obs + 1 && extra == obs + 0.5f && next_extra == next[0] + 0.5f);
+        assert_true(step[1] == obs + 0.25f && step[2] == obs + 0.75f);
         /* a time limit is no termination */
-        assert_true(end[i] == (t == n - 1 && n < HORIZON));
-        seen[(int)obs[i]]++;
+        assert_true(step[3] == (t == n - 1 && n < HORIZON));
+        seen[(int)obs]++;
     }
     /* old ones are gone, and those that are left come equally often: each lane gets half of the
      * draws */
@@ -94,6 +98,34 @@ static void rows_come_back_in_the_order_they_were_lived(void **unused)
     replay_free(r);
 }
 
+/* Whoever has a copy learns of every row once, however far the ring has turned meanwhile. */
+static void news_are_what_was_written_since(void **unused)
+{
+    (void)unused;
+    replay *r;
+    replay_stretch news[2];
+    int64_t seen = 0;
+    replay_shape z = {.lanes = 1, .steps = 10, .horizon = HORIZON, .obs = 1, .act = 1, .extra = 1};
+    assert_int_equal(replay_new(&r, z), 0);
+    replay_memory m = replay_memory_of(r);
+    float copy[14 * 4] = {0};
+    assert_int_equal(m.capacity, 14);
+    assert_int_equal(replay_news(r, 0, &seen, news), 0);
+    for (int episodes = 1; episodes < 8; episodes++) {
+        live(r, 0, episodes);
+        int n = replay_news(r, 0, &seen, news), rows = 0;
+        for (int k = 0; k < n; k++) {
+            memcpy(copy + news[k].first * 4, m.steps + news[k].first * 4,
+                   (size_t)news[k].count * 4 * sizeof *copy);
+            rows += news[k].count;
+        }
+        assert_in_range(rows, 6, 14);
+        assert_memory_equal(copy, m.steps, (size_t)replay_rows(r, 0) * 4 * sizeof *copy);
+    }
+    assert_int_equal(replay_news(r, 0, &seen, news), 0);
+    replay_free(r);
+}
+
 static void running_statistics_equal_the_direct_ones(void **unused)
 {
     (void)unused;
@@ -102,9 +134,9 @@ static void running_statistics_equal_the_direct_ones(void **unused)
     static float x[N][2];
     norm z = {.n = 2, .mean = mean, .m2 = m2};
     rng r = rng_stream(2, "test", 0);
-    float before[2] = {3, 4};
-    norm_apply(&z, before, 1);
-    assert_true(before[0] == 3 && before[1] == 4); /* nothing is known yet */
+    float shift[2], scale[2];
+    norm_units(&z, shift, scale);
+    for (int k = 0; k < 2; k++) assert_true(shift[k] == 0 && scale[k] == 1); /* nothing is known */
     for (int i = 0; i < N; i++) {
         for (int k = 0; k < 2; k++) x[i][k] = (float)(100 * k + (k + 1) * rng_normal(&r));
         norm_add(&z, x[i]);
@@ -114,10 +146,11 @@ static void running_statistics_equal_the_direct_ones(void **unused)
         for (int i = 0; i < N; i++) square[k] += pow((double)x[i][k] - direct[k], 2) / N;
         assert_true(fabs(mean[k] - direct[k]) < 1e-9 && fabs(m2[k] / N - square[k]) < 1e-8);
     }
-    float v[2] = {x[7][0], 1e6f};
-    norm_apply(&z, v, 1);
-    assert_true(fabs((double)v[0] - ((double)x[7][0] - direct[0]) / sqrt(square[0])) < 1e-5);
-    assert_true(v[1] == 10); /* cut off */
+    norm_units(&z, shift, scale);
+    for (int k = 0; k < 2; k++) {
+        double wanted = ((double)x[7][k] - direct[k]) / sqrt(square[k]);
+        assert_true(fabs((double)((x[7][k] + shift[k]) * scale[k]) - wanted) < 1e-4);
+    }
 }
 
 int main(void)
@@ -125,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sampled_transitions_are_real),
         cmocka_unit_test(rows_come_back_in_the_order_they_were_lived),
+        cmocka_unit_test(news_are_what_was_written_since),
         cmocka_unit_test(running_statistics_equal_the_direct_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

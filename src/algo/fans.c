@@ -44,7 +44,7 @@ typedef struct fans {
     pool *pool;
     float *s_min;               /* (replicas, d): 1 where the policy sees a state, or 0 */
     float *theta_min;           /* (replicas, n): likewise of theta */
-    float *shift, *scale;       /* (replicas, n): of theta, as the policy sees it */
+    float *shift, *scale;       /* (replicas, n): the units in which the policy sees theta */
     float *theta, *theta_after; /* (rows, n): during the step, and behind it */
     float *costs;               /* (costs, replicas), for curves */
     bool costs_stale;
@@ -82,8 +82,6 @@ static int take_options(fans *a, const fans_algo_setup *s)
                       "fans.initial = %d: too few steps to learn from; at least 8 windows of "
                       "fnvae.window = %d in each of %d worlds",
                       a->o.initial, a->fo.window, s->worlds));
-    if (a->fo.encode == 0)
-        TRY(fans_fail(FANS_EINVAL, "fnvae.encode = 0: fans encodes its past; at least 1"));
     if (a->fo.p == 0) a->fo.p = UNTOLD;
     if (a->fo.q == 0) a->fo.q = UNTOLD;
     options_dump(fans_option_group(), "fans", &a->o, s->dump);
@@ -115,7 +113,7 @@ out:
     return rc;
 }
 
-static learner_present_fn present;
+static learner_units_fn show;
 
 static int open_agent(void **agent, const fans_algo_setup *s)
 {
@@ -132,12 +130,13 @@ static int open_agent(void **agent, const fans_algo_setup *s)
     a->m = z.m;
     a->n = z.p + z.q;
     TRY(claim(a, s));
-    TRY(fnvae_new(&a->model, s->backend, &a->fo, z, a->replicas, s->seeds, a->worlds));
+    TRY(learner_new(&a->learner, s, a->n));
+    fnvae_memory memory = past_memory(learner_replay(a->learner), a->worlds);
+    TRY(fnvae_new(&a->model, s->backend, &a->fo, z, a->replicas, s->seeds, a->worlds, &memory));
     TRY(belief_new(&a->belief, a->model));
     TRY(causal_graph_new(&a->graph, z));
-    TRY(learner_new(&a->learner, s, a->n));
     TRY(past_new(&a->past, a->model, learner_replay(a->learner), a->worlds, s->pool));
-    learner_present(a->learner, present, a);
+    learner_units(a->learner, show, a);
     learner_hold(a->learner, a->o.initial);
     *agent = a;
     return 0;
@@ -155,14 +154,14 @@ static void start(void *agent)
 /* ---- what the policy sees -------------------------------------------------------------------- */
 
 /* s^min and theta^min: the rest is zero. */
-static void present(const void *user, int replica, float *s, float *theta)
+static void show(const void *user, int replica, sac_view obs, sac_view extra)
 {
     const fans *a = user;
     const float *s_min = a->s_min + (size_t)replica * (size_t)a->d;
-    const float *shift = a->shift + (size_t)replica * (size_t)a->n;
-    const float *scale = a->scale + (size_t)replica * (size_t)a->n;
-    for (int i = 0; i < a->d; i++) s[i] *= s_min[i];
-    for (int k = 0; k < a->n; k++) theta[k] = (theta[k] - shift[k]) * scale[k];
+    size_t theta = (size_t)replica * (size_t)a->n, bytes = (size_t)a->n * sizeof(float);
+    for (int i = 0; i < a->d; i++) obs.scale[i] *= s_min[i];
+    memcpy(extra.shift, a->shift + theta, bytes);
+    memcpy(extra.scale, a->scale + theta, bytes);
 }
 
 /* Identify the compact representations by the graph. */
@@ -187,7 +186,7 @@ static void find_units(void *agent, int r)
     float *shift = a->shift + at, *scale = a->scale + at;
     past_measure(a->past, r, shift, scale);
     for (int k = 0; k < a->n; k++) {
-        if (!a->o.normalize) shift[k] = 0;
+        shift[k] = a->o.normalize ? -shift[k] : 0;
         scale[k] = a->o.normalize ? 1 / fmaxf(scale[k], (float)a->o.floor) : 1;
         scale[k] *= a->theta_min[at + (size_t)k];
     }
@@ -276,7 +275,9 @@ static int refresh(fans *a)
 {
     int rc = 0;
     if (a->o.belief == FILTER) TRY(past_refresh(a->past));
+    learner_extra_changed(a->learner);
     pool_run(a->pool, a->replicas, find_units, a);
+    learner_units_changed(a->learner);
 out:
     return rc;
 }

@@ -89,7 +89,6 @@ static void look(const oracle *o, const double *factors, float *to)
 static int act(void *agent, const fans_moment *now, bool explore, float *action)
 {
     oracle *o = agent;
-    if (explore) learner_prepare(o->learner);
     look(o, now->factors, o->now);
     return learner_act(o->learner, now->obs, o->now, explore, action);
 }

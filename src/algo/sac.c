@@ -17,7 +17,6 @@ static void close_agent(void *agent)
 
 static int act(void *agent, const fans_moment *now, bool explore, float *action)
 {
-    if (explore) learner_prepare(agent);
     return learner_act(agent, now->obs, NULL, explore, action);
 }
 

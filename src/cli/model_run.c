@@ -66,8 +66,7 @@ int model_run_make(model_run *m, const char *device, int threads)
     TRY(pool_new(&m->pool, threads));
     TRY(nn_device_new(&m->backend, device, NN_FP32, m->pool, NULL, 0));
     fnvae_options o = m->o;
-    o.encode = 0; /* an agent's */
-    TRY(fnvae_new(&m->f, m->backend, &o, z, 1, &seed, 1));
+    TRY(fnvae_new(&m->f, m->backend, &o, z, 1, &seed, 1, NULL));
 out:
     return rc;
 }

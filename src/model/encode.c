@@ -13,33 +13,60 @@ int fnvae_encode_length(const fnvae *f)
 /* Not where nothing is inferred, nor where nobody asks. */
 static bool records(const fnvae *f)
 {
-    return !f->o.observed && f->o.encode > 0;
+    return !f->o.observed && f->past.rows > 0;
+}
+
+/* [s | change of s | r], each with its shift and scale: the normalised units. */
+static int units_size(const fnvae *f)
+{
+    return 2 * (2 * f->z.d + 1);
+}
+
+static nn_var in_units(const fnvae *f, nn_var x, int *at)
+{
+    int n = nn_shape_of(x).D;
+    nn_var shift = nn_slice(f->e_units, *at, n), scale = nn_slice(f->e_units, *at + n, n);
+    *at += 2 * n;
+    return nn_mul(nn_add(x, shift), scale);
+}
+
+/* The steps themselves, from the memory. */
+static fnvae_seen record_steps(const fnvae *f)
+{
+    int d = f->z.d, m = f->z.m, at = 0;
+    fnvae_seen x = {.state_s = NN_NONE, .state_r = NN_NONE, .change = f->e_in[ENCODE_CHANGE]};
+    nn_var now = nn_gather(f->e_table, f->e_in[ENCODE_AT]), s = nn_slice(now, 0, d);
+    nn_var s1 = nn_slice(nn_gather(f->e_table, f->e_in[ENCODE_NEXT]), 0, d);
+    x.s = in_units(f, s, &at);
+    at = 0;
+    x.s1 = in_units(f, s1, &at);
+    x.ds = in_units(f, nn_add(s1, nn_affine(s, -1, 0)), &at);
+    x.r = in_units(f, nn_slice(now, d + m, 1), &at);
+    x.a = nn_slice(now, d, m);
+    return x;
 }
 
 /* p_gamma of where theta is, and of where the segment before ended; as long as none has ended in
  * the window, theta has not moved. */
 static nn_var record_next(fnvae *f, const char *kind, nn_var mean, nn_var C)
 {
-    nn_var ended = nn_hold(nn_shift(mean, NN_NONE), f->e_in[4]);
-    nn_var before = nn_add(nn_mul(ended, f->e_in[5]), nn_mul(mean, f->e_in[6]));
+    nn_var ended = nn_hold(nn_shift(mean, NN_NONE), f->e_in[ENCODE_CHANGE]);
+    nn_var before =
+        nn_add(nn_mul(ended, f->e_in[ENCODE_MOVED]), nn_mul(mean, f->e_in[ENCODE_UNMOVED]));
     return fnvae_record_prior(f, kind, (nn_var[]){mean, before}, C);
 }
 
 void fnvae_record_encode(fnvae *f)
 {
-    int T = fnvae_encode_length(f), B = f->o.encode;
-    nn_graph *g = f->g;
-    fnvae_seen x = {.state_s = NN_NONE, .state_r = NN_NONE};
+    static const char *const names[] = {"encode at", "encode next", "encode change", "encode moved",
+                                        "encode unmoved"};
     fnvae_posterior q_s, q_r;
     if (!records(f)) return;
-    f->e_in[0] = x.s = nn_input(g, "encode s", T, B, f->z.d);
-    f->e_in[1] = x.a = nn_input(g, "encode a", T, B, f->z.m);
-    f->e_in[2] = x.s1 = nn_input(g, "encode s1", T, B, f->z.d);
-    f->e_in[3] = x.r = nn_input(g, "encode r", T, B, 1);
-    f->e_in[4] = x.change = nn_input(g, "encode change", T, B, 1);
-    f->e_in[7] = x.ds = nn_input(g, "encode ds", T, B, f->z.d);
-    f->e_in[5] = nn_input(g, "encode moved", T, B, 1);
-    f->e_in[6] = nn_input(g, "encode unmoved", T, B, 1);
+    f->e_table = nn_table(f->g, "past", f->past.rows, f->past.width, f->past.steps);
+    f->e_units = nn_input(f->g, "encode units", 1, 1, units_size(f));
+    for (int k = 0; k < FNVAE_ENCODE_COUNT; k++)
+        f->e_in[k] = nn_input(f->g, names[k], fnvae_encode_length(f), f->o.encode, 1);
+    fnvae_seen x = record_steps(f);
     fnvae_record_posteriors(f, &x, &q_s, &q_r);
     nn_var next_s = record_next(f, "s", q_s.mean, f->mask[MASK_TT_S].C);
     nn_var next_r = record_next(f, "r", q_r.mean, f->mask[MASK_TT_R].C);
@@ -59,9 +86,10 @@ int fnvae_declare_encode(fnvae *f)
     size_t rows = (size_t)f->replicas * (size_t)fnvae_encode_length(f) * (size_t)f->o.encode;
     size_t out = rows * (size_t)(f->z.p + f->z.q) * sizeof(float);
     if (!records(f)) return 0;
-    for (int k = 0; k < FNVAE_SEEN; k++)
-        TRY(arena_declare(f->memory, &f->e_host[k],
-                          rows * (size_t)nn_shape_of(f->e_in[k]).D * sizeof(float)));
+    for (int k = 0; k < FNVAE_ENCODE_COUNT; k++)
+        TRY(arena_declare(f->memory, &f->e_host[k], rows * sizeof(float)));
+    TRY(arena_declare(f->memory, &f->e_units_host,
+                      (size_t)f->replicas * (size_t)units_size(f) * sizeof(float)));
     TRY(arena_declare(f->memory, &f->e_mean_host, out));
     TRY(arena_declare(f->memory, &f->e_next_host, out));
 out:
@@ -75,27 +103,43 @@ static size_t place(const fnvae *f, int replica, int b, int t)
     return ((size_t)replica * T + (size_t)t) * B + (size_t)b;
 }
 
-void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_row *rows)
+void fnvae_tell(fnvae *f, int replica, int first, int count)
+{
+    nn_table_send(f->e_table, replica, first, count);
+}
+
+void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_past *steps)
 {
     bool moved = false;
-    fnvae_settle(f, replica);
     for (int t = 0; t < fnvae_encode_length(f); t++) {
-        size_t at = place(f, replica, b, t), d = (size_t)f->z.d, m = (size_t)f->z.m;
-        fnvae_put(f, replica, SCALE_S, rows[t].s, f->e_host[0] + at * d);
-        memcpy(f->e_host[1] + at * m, rows[t].a, m * sizeof(float));
-        fnvae_put(f, replica, SCALE_S, rows[t].s1, f->e_host[2] + at * d);
-        fnvae_put(f, replica, SCALE_R, &rows[t].r, f->e_host[3] + at);
-        fnvae_put_change(f, replica, &rows[t], f->e_host[7] + at * d);
-        moved = moved || (t > 0 && rows[t].change);
-        f->e_host[4][at] = rows[t].change;
-        f->e_host[5][at] = moved;
-        f->e_host[6][at] = !moved;
+        size_t at = place(f, replica, b, t);
+        moved = moved || (t > 0 && steps[t].change);
+        f->e_host[ENCODE_AT][at] = (float)steps[t].at;
+        f->e_host[ENCODE_NEXT][at] = (float)steps[t].next;
+        f->e_host[ENCODE_CHANGE][at] = steps[t].change;
+        f->e_host[ENCODE_MOVED][at] = moved;
+        f->e_host[ENCODE_UNMOVED][at] = !moved;
     }
+}
+
+/* As they are now. */
+static void write_units(fnvae *f)
+{
+    static const int scales[] = {SCALE_S, SCALE_DS, SCALE_R};
+    const int widths[] = {f->z.d, f->z.d, 1};
+    float *to = f->e_units_host;
+    for (int r = 0; r < f->replicas; r++)
+        for (int k = 0; k < 3; k++) {
+            fnvae_units(f, r, scales[k], to, to + widths[k]);
+            to += 2 * widths[k];
+        }
+    nn_write_all(f->e_units, f->e_units_host);
 }
 
 int fnvae_encode(fnvae *f)
 {
-    for (int k = 0; k < FNVAE_SEEN; k++) nn_write_all(f->e_in[k], f->e_host[k]);
+    write_units(f);
+    for (int k = 0; k < FNVAE_ENCODE_COUNT; k++) nn_write_all(f->e_in[k], f->e_host[k]);
     int rc = nn_plan_run(f->encode);
     if (rc < 0) return rc;
     nn_read_all(f->e_mean, f->e_mean_host);

@@ -12,8 +12,16 @@
 /* Steps of a window. */
 int fnvae_encode_length(const fnvae *f);
 
-/* Fills window b with as many rows. Windows that are not filled again keep what they had. */
-void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_row *rows);
+/* Rows of the memory were written: `count` of a replica, from `first` on. */
+void fnvae_tell(fnvae *f, int replica, int first, int count);
+
+/* Fills window b with as many steps: in which rows of the memory they begin and end, and whether a
+ * segment begins with them. Windows that are not filled again keep what they had. */
+typedef struct fnvae_past {
+    int at, next;
+    bool change;
+} fnvae_past;
+void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_past *steps);
 
 int fnvae_encode(fnvae *f);
 

@@ -251,7 +251,7 @@ out:
 }
 
 int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_dims z, int replicas,
-              const uint64_t *seeds, int belief_batch)
+              const uint64_t *seeds, int belief_batch, const fnvae_memory *past)
 {
     static const char *const names[] = {"phi", "gamma", "alpha", "beta", "masks", "weights"};
     int rc = 0;
@@ -261,6 +261,7 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     f->z = z;
     f->replicas = replicas;
     f->belief_batch = belief_batch;
+    if (past) f->past = *past;
     TRY(arena_new(&f->memory));
     TRY(nn_graph_new(&f->g, backend, replicas, seeds));
     for (int i = 0; i < FNVAE_GROUPS; i++) f->group[i] = nn_group_new(f->g, names[i]);

@@ -111,9 +111,16 @@ typedef struct fnvae_seen {
     nn_var s, a, s1, ds, r, change, state_s, state_r;
 } fnvae_seen;
 
-enum {
-    FNVAE_SEEN = 8
-}; /* inputs of an encoding: the transitions, and whether theta moved before */
+/* Lived steps in the caller's memory, for encode.c: per replica `rows` of `width` numbers each,
+ * which begin with the state, the action and the reward. */
+typedef struct fnvae_memory {
+    float *steps;
+    int width, rows;
+} fnvae_memory;
+
+/* What an encoding is told: rows of the memory and of the steps' ends; does a segment begin; did
+ * theta move before, or not? */
+enum { ENCODE_AT, ENCODE_NEXT, ENCODE_CHANGE, ENCODE_MOVED, ENCODE_UNMOVED, FNVAE_ENCODE_COUNT };
 
 /* The weights that costs are given, which may change from update to update. */
 #define FNVAE_KS(X) X(rec) X(pred) X(stay) X(move) X(smooth) X(sparse) X(noise)
@@ -151,8 +158,9 @@ typedef struct fnvae {
     nn_plan *correct, *predict, *decode;
 
     /* the past: the same parameters recorded for o.encode windows (encode.c) */
-    nn_var e_in[FNVAE_SEEN], e_mean, e_next;
-    float *e_host[FNVAE_SEEN], *e_mean_host, *e_next_host;
+    fnvae_memory past; /* no rows: not recorded */
+    nn_var e_table, e_in[FNVAE_ENCODE_COUNT], e_units, e_mean, e_next;
+    float *e_host[FNVAE_ENCODE_COUNT], *e_units_host, *e_mean_host, *e_next_host;
     nn_plan *encode;
 
     fnvae_scale *scales; /* [replica][FNVAE_SCALES] */
@@ -161,9 +169,10 @@ typedef struct fnvae {
     bool update_graph;
 } fnvae;
 
-/* Records and commits a model of `replicas` with `belief_batch` worlds per replica. */
+/* Records and commits a model of `replicas` with `belief_batch` worlds per replica; with a memory
+ * that it may be asked to encode, or NULL. */
 int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_dims z, int replicas,
-              const uint64_t *seeds, int belief_batch);
+              const uint64_t *seeds, int belief_batch, const fnvae_memory *past);
 void fnvae_free(fnvae *f);
 
 /* Takes a transition into the running statistics. */
@@ -214,6 +223,9 @@ int fnvae_declare_encode(fnvae *f);
 
 /* takes the statistics of a replica as they are now for what is put from here on */
 void fnvae_settle(const fnvae *f, int replica);
+
+/* the units themselves: (v + shift) · scale is normalised; [n] each */
+void fnvae_units(const fnvae *f, int replica, int scale, float *shift, float *unit);
 
 /* a vector of the world in normalised units */
 void fnvae_put_change(const fnvae *f, int replica, const fnvae_row *row, float *to);

@@ -61,6 +61,15 @@ void fnvae_settle(const fnvae *f, int replica)
     }
 }
 
+void fnvae_units(const fnvae *f, int replica, int scale, float *shift, float *unit)
+{
+    const fnvae_scale *x = scale_of(f, replica, scale);
+    for (int i = 0; i < x->n; i++) {
+        shift[i] = (float)-x->mean[i];
+        unit[i] = (float)(1 / sd_of(x, i));
+    }
+}
+
 void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to)
 {
     const fnvae_scale *x = scale_of(f, replica, scale);

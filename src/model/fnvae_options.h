@@ -15,7 +15,7 @@ enum { FNVAE_MOST = 128 }; /* factors of both kinds together */
     X(INT, window, 200, 2, 100000, "steps of a window over the lifetime: order + 2 segments")      \
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
-    X(INT, encode, 16, 0, 65536, "windows of the past that an agent encodes at a time")            \
+    X(INT, encode, 16, 1, 65536, "windows of the past that an agent encodes at a time")            \
     X(INT, evidence, 25, 0, 100000, "rows of a segment to see before it is reconstructed")         \
     X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows that come so soon")     \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \

@@ -135,6 +135,16 @@ nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D)
     return last(g, n);
 }
 
+nn_var nn_table(nn_graph *g, const char *name, int rows, int D, real *memory)
+{
+    nn_node *n = graph_push(g, name, (nn_shape){1, rows, D});
+    if (n) {
+        n->op = LEAF_TABLE;
+        n->caller = memory;
+    }
+    return last(g, n);
+}
+
 nn_var nn_scalar(nn_graph *g, const char *name, double value)
 {
     nn_node *n = graph_push(g, name, (nn_shape){1, 1, 1});
@@ -196,6 +206,10 @@ static int declare_node(nn_graph *g, nn_node *n)
     size_t replicas = (size_t)g->replicas;
     int rc = 0;
     if (n->op == LEAF_PARAM) return 0; /* in its group's block */
+    if (n->op == LEAF_TABLE && !g->backend->put_rows) {
+        n->value = n->caller;
+        return 0;
+    }
     TRY(arena_declare(g->memory, &n->value, replicas * n->stride * sizeof(real)));
     if (n->needs_grad) TRY(arena_declare(g->memory, &n->grad, replicas * n->stride * sizeof(real)));
     if (n->scratch_size)
@@ -350,6 +364,22 @@ void nn_write_all(nn_var v, const real *from)
 void nn_read_all(nn_var v, real *to)
 {
     nn_copy_out(v.graph, to, nn_data(v, 0), bytes_of_all(v));
+}
+
+void nn_table_send_rows(nn_var table, const nn_place *places, int count)
+{
+    const nn_backend *b = table.graph->backend;
+    const nn_node *n = node_of(table);
+    if (b->put_rows) b->put_rows(b->self, n->value, n->caller, n->shape, places, count);
+}
+
+void nn_table_send(nn_var table, int replica, int first, int count)
+{
+    const nn_node *n = node_of(table);
+    size_t at = (size_t)replica * n->stride + (size_t)first * (size_t)n->shape.D;
+    if (table.graph->backend->put_rows)
+        nn_copy_in(table.graph, n->value + at, n->caller + at,
+                   (size_t)count * (size_t)n->shape.D * sizeof(real));
 }
 
 void nn_scalar_set(nn_var v, int replica, double value)

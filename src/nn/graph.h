@@ -19,12 +19,13 @@ typedef struct nn_node {
     nn_init init;       /* ... and how they start */
     double initial;     /* ... and scalars: the first value */
     int counter;        /* random operators: which of the graph's counters */
+    real *caller;       /* tables: the memory that they are a copy of */
     real *value, *grad; /* replica 0 */
     size_t stride;
     real *scratch;
 } nn_node;
 
-enum { LEAF_INPUT = -1, LEAF_SCALAR = -2, LEAF_PARAM = -3 };
+enum { LEAF_INPUT = -1, LEAF_SCALAR = -2, LEAF_PARAM = -3, LEAF_TABLE = -4 };
 
 struct nn_graph {
     nn_backend *backend;

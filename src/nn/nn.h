@@ -132,6 +132,16 @@ real *nn_grad(nn_var v, int replica);
 
 nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D);
 
+/* Rows that stay in the caller's memory, `rows` of D numbers per replica, one replica behind the
+ * other: for nn_gather. A backend with memory of its own has a copy, to which changed rows are
+ * sent; elsewhere sending does nothing. */
+nn_var nn_table(nn_graph *g, const char *name, int rows, int D, real *memory);
+typedef struct nn_place {
+    int replica, row;
+} nn_place;
+void nn_table_send_rows(nn_var table, const nn_place *places, int count); /* one here, one there */
+void nn_table_send(nn_var table, int replica, int first, int count);      /* a stretch */
+
 /* A number that plans read from memory, so that it may change between runs. */
 nn_var nn_scalar(nn_graph *g, const char *name, double value);
 void nn_scalar_set(nn_var v, int replica, double value);
@@ -221,7 +231,8 @@ nn_var nn_affine(nn_var x, double scale, double shift);
 nn_var nn_clip(nn_var x, double low, double high);
 nn_var nn_concat(nn_list x);
 nn_var nn_slice(nn_var x, int from, int count); /* of the features */
-nn_var nn_shift(nn_var x, nn_var first);        /* y_t = x_{t-1}; y_0 = first, or 0 */
+nn_var nn_gather(nn_var table, nn_var at); /* row at (T,B,1) of the table; passes no gradient */
+nn_var nn_shift(nn_var x, nn_var first);   /* y_t = x_{t-1}; y_0 = first, or 0 */
 nn_var nn_hold(nn_var x, nn_var when); /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
 nn_var nn_detach(nn_var x);            /* no gradient passes */
 nn_var nn_grad_scale(nn_var x, nn_var k); /* x, with its gradient multiplied by the scalar k */

@@ -138,6 +138,11 @@ struct nn_backend {
     void (*copy_in)(void *self, void *to, const void *from, size_t bytes);
     void (*copy_out)(void *self, void *to, const void *from, size_t bytes);
     void (*clear)(void *self, void *at, size_t bytes);
+    /* Copies rows of a caller's table (shape.B rows of shape.D numbers per replica) to the same
+     * places of `to`; they are taken before it returns. NULL where plans read the caller's memory.
+     */
+    void (*put_rows)(void *self, real *to, const real *from, nn_shape shape, const nn_place *places,
+                     int count);
     void (*adam)(void *self, const nn_adam_step *s);
     void (*follow)(void *self, real *target, const real *source, size_t n, real tau);
     void (*begin)(void *self); /* around the steps of a plan */

@@ -12,6 +12,8 @@
 OPTIONS_GROUP(replay_option_group, replay_options, "replay", "what is remembered of the past",
               REPLAY_OPTIONS)
 
+static const double NORM_BOUND = 10; /* normalised inputs are cut off there */
+
 struct learner {
     sac_options so;
     replay_options ro;
@@ -24,11 +26,11 @@ struct learner {
     int64_t *steps; /* [replicas] steps seen (of all worlds together) */
     int64_t *updates;
     int64_t hold; /* steps before which it acts at random */
-    learner_present_fn *present;
-    const void *present_to;
-    bool ready;                     /* the next batch is drawn */
+    learner_units_fn *units;
+    const void *units_to;
+    bool units_stale, memory_stale; /* the backend does not have them as they are */
     float *input;                   /* (rows, inputs) */
-    float *obs_batch, *extra_batch; /* (replicas, batch, …) */
+    nn_place *fresh;                /* (2 rows): what a step wrote */
     pool *pool;
     arena *memory;
 };
@@ -49,7 +51,7 @@ out:
 
 static int claim(learner *l, double **stats)
 {
-    size_t R = (size_t)l->replicas, rows = R * (size_t)l->worlds, batch = (size_t)l->so.batch;
+    size_t R = (size_t)l->replicas, rows = R * (size_t)l->worlds;
     int rc = 0;
     TRY(arena_new(&l->memory));
     TRY(arena_declare(l->memory, &l->norms, R * sizeof *l->norms));
@@ -58,8 +60,7 @@ static int claim(learner *l, double **stats)
     TRY(arena_declare(l->memory, &l->steps, R * sizeof *l->steps));
     TRY(arena_declare(l->memory, &l->updates, R * sizeof *l->updates));
     TRY(arena_declare(l->memory, &l->input, rows * (size_t)l->inputs * sizeof(float)));
-    TRY(arena_declare(l->memory, &l->obs_batch, R * batch * (size_t)l->obs * sizeof(float)));
-    TRY(arena_declare(l->memory, &l->extra_batch, R * batch * (size_t)l->extra * sizeof(float)));
+    TRY(arena_declare(l->memory, &l->fresh, 2 * rows * sizeof *l->fresh));
     TRY(arena_declare(l->memory, stats, 2 * R * (size_t)l->obs * sizeof(double)));
     TRY(arena_commit(l->memory));
 out:
@@ -78,6 +79,7 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra)
                    .act = s->info->act_dim,
                    .extra = extra,
                    .inputs = s->info->obs_dim + extra,
+                   .units_stale = true,
                    .pool = s->pool};
     TRY(take_options(l, s));
     l->hold = l->so.random_steps;
@@ -95,7 +97,15 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra)
                       .act = l->act,
                       .extra = extra};
     TRY(replay_new(&l->replay, z));
-    TRY(sac_new(&l->sac, s->backend, &l->so, l->inputs, l->act, l->worlds, l->replicas, s->seeds));
+    replay_memory m = replay_memory_of(l->replay);
+    sac_shape shape = {.obs = l->obs,
+                       .extra = extra,
+                       .actions = l->act,
+                       .rows = l->worlds,
+                       .replicas = l->replicas,
+                       .memory = l->worlds * m.capacity,
+                       .bound = l->ro.normalize ? NORM_BOUND : 0};
+    TRY(sac_new(&l->sac, s->backend, &l->so, shape, m.steps, m.extra, s->seeds));
     *out = l;
     return 0;
 out:
@@ -112,12 +122,6 @@ void learner_free(learner *l)
     mem_free(l);
 }
 
-void learner_present(learner *l, learner_present_fn *present, const void *user)
-{
-    l->present = present;
-    l->present_to = user;
-}
-
 void learner_hold(learner *l, int64_t steps)
 {
     if (l->hold < steps) l->hold = steps;
@@ -128,90 +132,74 @@ replay *learner_replay(learner *l)
     return l->replay;
 }
 
-/* ---- batches ---------------------------------------------------------------------------------
- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
-/* Writes [normalised obs | extra] rows; both may be changed in place by the normaliser's copy. */
-static void join(const learner *l, int replica, const float *obs, const float *extra, int rows,
-                 float *to)
+void learner_units(learner *l, learner_units_fn *units, const void *user)
 {
-    for (int i = 0; i < rows; i++) {
-        float *row = to + (size_t)i * (size_t)l->inputs;
-        memcpy(row, obs + (size_t)i * (size_t)l->obs, (size_t)l->obs * sizeof *row);
-        if (l->ro.normalize) norm_apply(&l->norms[replica], row, 1);
-        if (extra && l->extra)
-            memcpy(row + l->obs, extra + (size_t)i * (size_t)l->extra,
-                   (size_t)l->extra * sizeof *row);
-        if (l->present) l->present(l->present_to, replica, row, row + l->obs);
+    l->units = units;
+    l->units_to = user;
+}
+
+void learner_units_changed(learner *l)
+{
+    l->units_stale = true;
+}
+
+static void find_units(learner *l, int r)
+{
+    sac_view obs = sac_view_of(l->sac, r), extra = {obs.shift + l->obs, obs.scale + l->obs};
+    for (int i = 0; i < l->inputs; i++) {
+        obs.shift[i] = 0;
+        obs.scale[i] = 1;
     }
+    if (l->ro.normalize) norm_units(&l->norms[r], obs.shift, obs.scale);
+    if (l->units) l->units(l->units_to, r, obs, extra);
 }
 
-/* A batch of one replica, from its own lanes, into SAC's memory. */
-static void draw_batch(void *arg, int r)
+static void settle(learner *l)
 {
-    learner *l = arg;
-    sac_batch b = sac_batch_of(l->sac, r);
-    size_t first_row = (size_t)r * (size_t)l->so.batch;
-    float *obs = l->obs_batch + first_row * (size_t)l->obs;
-    float *extra = l->extra_batch + first_row * (size_t)l->extra;
-    rng again = l->sampling[r]; /* the successors are drawn by the same numbers */
-    replay_batch now = {.obs = obs,
-                        .extra = extra,
-                        .action = b.action,
-                        .reward = b.reward,
-                        .terminated = b.terminated};
-    replay_batch next = {.next = obs, .next_extra = extra};
-    int first = r * l->worlds;
-    replay_sample(l->replay, first, l->worlds, &l->sampling[r], l->so.batch, &now);
-    join(l, r, obs, extra, l->so.batch, b.input);
-    replay_sample(l->replay, first, l->worlds, &again, l->so.batch, &next);
-    join(l, r, obs, extra, l->so.batch, b.next);
-}
-
-/* Every world has lived two steps by then, so every lane has one with its successor. */
-static bool due(const learner *l)
-{
-    int64_t n = l->steps[0] / l->worlds;
-    return l->so.updates > 0 && l->steps[0] >= l->hold && n >= 2 && n % l->so.update_every == 0;
-}
-
-static void make_ready(learner *l)
-{
-    if (l->ready) return;
-    pool_run(l->pool, l->replicas, draw_batch, l);
-    sac_load(l->sac);
-    l->ready = true;
-}
-
-void learner_prepare(learner *l)
-{
-    if (due(l)) make_ready(l);
+    if (l->memory_stale) sac_changed_all(l->sac);
+    l->memory_stale = false;
+    if (!l->units_stale) return;
+    for (int r = 0; r < l->replicas; r++) find_units(l, r);
+    sac_units(l->sac);
+    l->units_stale = false;
 }
 
 /* ---- acting and learning ----------------------------------------------------------------------
  */
 
+static void join(learner *l, const float *obs, const float *extra)
+{
+    size_t n = (size_t)l->obs, k = (size_t)l->extra;
+    for (size_t i = 0; i < (size_t)(l->replicas * l->worlds); i++) {
+        float *row = l->input + i * (n + k);
+        memcpy(row, obs + i * n, n * sizeof *row);
+        if (extra && k) memcpy(row + n, extra + i * k, k * sizeof *row);
+    }
+}
+
 int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action)
 {
-    size_t W = (size_t)l->worlds;
-    for (int r = 0; r < l->replicas; r++) {
-        size_t first = (size_t)r * W;
-        join(l, r, obs + first * (size_t)l->obs, extra ? extra + first * (size_t)l->extra : NULL,
-             l->worlds, l->input + first * (size_t)l->inputs);
+    size_t n = (size_t)l->worlds * (size_t)l->act;
+    if (!explore || l->steps[0] >= l->hold) {
+        settle(l);
+        join(l, obs, extra);
+        return sac_act(l->sac, l->input, explore, action);
     }
-    if (!explore || l->steps[0] >= l->hold) return sac_act(l->sac, l->input, explore, action);
     for (int r = 0; r < l->replicas; r++)
-        for (size_t i = 0; i < W * (size_t)l->act; i++)
-            action[(size_t)r * W * (size_t)l->act + i] =
-                (float)rng_between(&l->exploring[r], -1, 1);
+        for (size_t i = 0; i < n; i++)
+            action[(size_t)r * n + i] = (float)rng_between(&l->exploring[r], -1, 1);
     return 0;
 }
 
 void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
                    const fans_outcome *o, const float *next_extra)
 {
+    int written = 0;
     for (int i = 0; i < l->replicas * l->worlds; i++) {
         size_t k = (size_t)i;
+        int r = i / l->worlds, first = i % l->worlds * replay_capacity(l->replay), places[2];
         replay_step s = {.obs = before->obs + k * (size_t)l->obs,
                          .extra = extra ? extra + k * (size_t)l->extra : NULL,
                          .action = action + k * (size_t)l->act,
@@ -221,18 +209,44 @@ void learner_store(learner *l, const fans_moment *before, const float *extra, co
                          .terminated = o->terminated[i],
                          .ended = o->terminated[i] || o->truncated[i],
                          .segment = before->segment[i]};
-        replay_add(l->replay, i, &s);
-        norm_add(&l->norms[i / l->worlds], s.obs);
-        l->steps[i / l->worlds]++;
+        int n = replay_add(l->replay, i, &s, places);
+        for (int j = 0; j < n; j++) l->fresh[written++] = (nn_place){r, first + places[j]};
+        norm_add(&l->norms[r], s.obs);
+        l->steps[r]++;
     }
+    sac_changed(l->sac, l->fresh, written);
+    l->units_stale = l->units_stale || l->ro.normalize;
+}
+
+void learner_extra_changed(learner *l)
+{
+    int capacity = replay_capacity(l->replay);
+    for (int i = 0; i < l->replicas * l->worlds; i++)
+        sac_changed_extra(l->sac, i / l->worlds, i % l->worlds * capacity,
+                          replay_rows(l->replay, i));
+}
+
+/* A batch of one replica, from its own lanes. */
+static void draw_batch(void *arg, int r)
+{
+    learner *l = arg;
+    sac_batch b = sac_batch_of(l->sac, r);
+    replay_draw(l->replay, r * l->worlds, l->worlds, &l->sampling[r], l->so.batch, b.at, b.next);
+}
+
+/* Every world has lived two steps by then, so every lane has one with its successor. */
+static bool due(const learner *l)
+{
+    int64_t n = l->steps[0] / l->worlds;
+    return l->so.updates > 0 && l->steps[0] >= l->hold && n >= 2 && n % l->so.update_every == 0;
 }
 
 int learner_update(learner *l)
 {
     if (!due(l)) return 0;
+    settle(l);
     for (int i = 0; i < l->so.updates; i++) {
-        make_ready(l);
-        l->ready = false;
+        pool_run(l->pool, l->replicas, draw_batch, l);
         int rc = sac_update(l->sac);
         if (rc < 0) return rc;
         for (int r = 0; r < l->replicas; r++) l->updates[r]++;
@@ -247,10 +261,19 @@ static void add_stream(state_list *s, const char *name, rng *r)
     state_add_number(s, name, STATE_U64, &r->drawn); /* seed and purpose follow from the run */
 }
 
+/* What was loaded is news to the backend. */
+static int tell_memory(void *arg)
+{
+    learner *l = arg;
+    l->memory_stale = l->units_stale = true;
+    return 0;
+}
+
 void learner_state(learner *l, int replica, state_list *s)
 {
     char name[32];
     sac_state(l->sac, replica, s);
+    state_on_load(s, tell_memory, l);
     add_stream(s, "learner/sampling", &l->sampling[replica]);
     add_stream(s, "learner/exploring", &l->exploring[replica]);
     state_add_number(s, "learner/steps", STATE_I64, &l->steps[replica]);

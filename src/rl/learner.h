@@ -21,10 +21,6 @@ typedef struct learner learner;
 int learner_new(learner **out, const fans_algo_setup *setup, int extra);
 void learner_free(learner *l);
 
-/* Draws the first batch of the updates that are due in this step, if any: called before acting, it
- * does so while the backend is busy with the last ones. Optional; without it they draw it. */
-void learner_prepare(learner *l);
-
 /* Actions for all rows; `extra` (rows, extra) or NULL. Random ones while SAC's random_steps last.
  */
 int learner_act(learner *l, const float *obs, const float *extra, bool explore, float *action);
@@ -33,10 +29,15 @@ int learner_act(learner *l, const float *obs, const float *extra, bool explore, 
 void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
                    const fans_outcome *o, const float *next_extra);
 
-/* What SAC sees of a row: `present` may change the observation and the extra numbers in place,
- * whenever a row is about to be shown, in acting and in learning. */
-typedef void learner_present_fn(const void *user, int replica, float *obs, float *extra);
-void learner_present(learner *l, learner_present_fn *present, const void *user);
+/* In which units SAC sees the numbers of a row: called when they are asked for, `units` may change
+ * shift and scale of the observation [obs] and set those of the extra numbers [extra], which are 0
+ * and 1. Whoever knows that they have changed says so. */
+typedef void learner_units_fn(const void *user, int replica, sac_view obs, sac_view extra);
+void learner_units(learner *l, learner_units_fn *units, const void *user);
+void learner_units_changed(learner *l);
+
+/* The extra numbers of all stored rows were changed, by way of learner_replay. */
+void learner_extra_changed(learner *l);
 
 /* Acts at random and does not learn before so many steps of a seed. */
 void learner_hold(learner *l, int64_t steps);

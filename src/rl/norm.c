@@ -14,16 +14,12 @@ void norm_add(norm *x, const float *v)
     }
 }
 
-void norm_apply(const norm *x, float *v, int rows)
+void norm_units(const norm *x, float *shift, float *scale)
 {
-    if (x->count < 2) return;
     for (int i = 0; i < x->n; i++) {
-        double sd = sqrt(x->m2[i] / x->count), scale = 1 / (sd > 1e-4 ? sd : 1e-4);
-        for (int k = 0; k < rows; k++) {
-            float *to = v + (size_t)k * (size_t)x->n + i;
-            double z = ((double)*to - x->mean[i]) * scale;
-            *to = (float)(z < -10 ? -10 : z > 10 ? 10 : z);
-        }
+        double sd = x->count < 2 ? 1 : sqrt(x->m2[i] / x->count);
+        shift[i] = x->count < 2 ? 0 : (float)-x->mean[i];
+        scale[i] = (float)(1 / (sd > 1e-4 ? sd : 1e-4));
     }
 }
 

@@ -11,8 +11,8 @@ typedef struct norm {
 
 void norm_add(norm *x, const float *v);
 
-/* (v - mean) / sd, within ±10; in place, `rows` of them. Before two were seen: nothing. */
-void norm_apply(const norm *x, float *v, int rows);
+/* What makes it (v + shift) · scale = (v - mean) / sd; 0 and 1 before two were seen. */
+void norm_units(const norm *x, float *shift, float *scale);
 
 void norm_state(norm *x, const char *prefix, state_list *s);
 

@@ -10,24 +10,35 @@ struct past {
     fnvae *f;
     replay *replay;
     pool *pool;
-    int worlds, rows;  /* lanes per replica; most rows of a lane */
-    fnvae_row *window; /* [replicas][the longer kind of window] */
-    int *steps;        /* [replicas][rows]: the rows of a lane that are steps with a successor */
-    int *count;        /* [replicas] how many */
-    rng *draws;        /* of the present fill */
-    int world, batch;  /* of the present refresh */
+    int worlds, rows;    /* lanes per replica; most rows of a lane */
+    fnvae_row *window;   /* [replicas][the model's window] */
+    fnvae_past *stretch; /* [replicas][the longer one that is encoded] */
+    int *steps;          /* [replicas][rows]: the rows of a lane that are steps with a successor */
+    int *count;          /* [replicas] how many */
+    int64_t *told;       /* [lanes] rows ever written that the model's memory has */
+    rng *draws;          /* of the present fill */
+    int world, batch;    /* of the present refresh */
     arena *memory;
 };
 
+fnvae_memory past_memory(replay *r, int worlds)
+{
+    replay_memory m = replay_memory_of(r);
+    return (fnvae_memory){m.steps, m.width, worlds * m.capacity};
+}
+
 int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p)
 {
-    size_t R = (size_t)f->replicas, T = (size_t)fnvae_encode_length(f);
+    size_t R = (size_t)f->replicas, T = (size_t)f->o.window,
+           longer = (size_t)fnvae_encode_length(f);
     int rc = 0;
     past *x = mem_alloc(sizeof *x);
     if (!x) return FANS_ENOMEM;
     *x = (past){.f = f, .replay = r, .pool = p, .worlds = worlds, .rows = replay_capacity(r)};
     TRY(arena_new(&x->memory));
     TRY(arena_declare(x->memory, &x->window, R * T * sizeof *x->window));
+    TRY(arena_declare(x->memory, &x->stretch, R * longer * sizeof *x->stretch));
+    TRY(arena_declare(x->memory, &x->told, R * (size_t)worlds * sizeof *x->told));
     TRY(arena_declare(x->memory, &x->steps, R * (size_t)x->rows * sizeof *x->steps));
     TRY(arena_declare(x->memory, &x->count, R * sizeof *x->count));
     TRY(arena_commit(x->memory));
@@ -79,7 +90,7 @@ static void fill_replica(void *arg, int r)
 {
     past *p = arg;
     rng *draw = &p->draws[r];
-    fnvae_row *rows = p->window + (size_t)r * (size_t)fnvae_encode_length(p->f);
+    fnvae_row *rows = p->window + (size_t)r * (size_t)p->f->o.window;
     for (int b = 0; b < p->f->o.batch; b++) {
         int lane = r * p->worlds + (p->worlds > 1 ? (int)rng_below(draw, (uint32_t)p->worlds) : 0);
         uint32_t n = (uint32_t)replay_rows(p->replay, lane);
@@ -121,17 +132,26 @@ static void list_steps(void *arg, int r)
         if (!replay_at(p->replay, lane, i).last) steps[p->count[r]++] = i;
 }
 
+/* The step that row i of a lane stands for, by the places of its rows. */
+static fnvae_past stored_at(const past *p, int lane, int i)
+{
+    replay_row here = replay_at(p->replay, lane, i), next = replay_at(p->replay, lane, i + 1);
+    int first = lane % p->worlds * p->rows;
+    bool change = i > 0 && replay_at(p->replay, lane, i - 1).segment != here.segment;
+    return (fnvae_past){first + here.place, first + next.place, change};
+}
+
 static void encode_replica(void *arg, int r)
 {
     past *p = arg;
     const int *steps = p->steps + (size_t)r * (size_t)p->rows;
     int T = fnvae_encode_length(p->f);
-    fnvae_row *rows = p->window + (size_t)r * (size_t)T;
+    fnvae_past *rows = p->stretch + (size_t)r * (size_t)T;
     for (int b = 0; b < p->f->o.encode; b++) {
         int start = window_start(p, r, p->batch * p->f->o.encode + b);
         if (start < 0) return;
         for (int t = 0; t < T; t++)
-            rows[t] = step_at(p, r * p->worlds + p->world, steps[start + t]);
+            rows[t] = stored_at(p, r * p->worlds + p->world, steps[start + t]);
         fnvae_encode_window(p->f, r, b, rows);
     }
 }
@@ -172,9 +192,22 @@ static bool more(const past *p)
     return false;
 }
 
+/* What was lived since the last time. */
+static void tell_memory(past *p)
+{
+    replay_stretch news[2];
+    for (int lane = 0; lane < p->f->replicas * p->worlds; lane++) {
+        int n = replay_news(p->replay, lane, &p->told[lane], news);
+        for (int k = 0; k < n; k++)
+            fnvae_tell(p->f, lane / p->worlds, lane % p->worlds * p->rows + news[k].first,
+                       news[k].count);
+    }
+}
+
 int past_refresh(past *p)
 {
     int rc = 0, R = p->f->replicas;
+    tell_memory(p);
     for (p->world = 0; p->world < p->worlds; p->world++) {
         pool_run(p->pool, R, list_steps, p);
         for (p->batch = 0; more(p); p->batch++) {

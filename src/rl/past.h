@@ -12,6 +12,9 @@
 
 typedef struct past past;
 
+/* A replay as the model's memory, to be encoded from. */
+fnvae_memory past_memory(replay *r, int worlds);
+
 /* `worlds` lanes of the replay belong to each replica of the model. Borrows all three. */
 int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p);
 void past_free(past *p);

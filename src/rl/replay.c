@@ -13,11 +13,10 @@ enum { STEP = 0, TERMINATED = 1, LAST = 2 }; /* what a row is: bits */
 struct replay {
     replay_shape z;
     int rows;      /* per lane */
+    int width;     /* of a step: obs, action, reward, terminated */
     int64_t *head; /* [lanes] rows ever written */
-    float *obs;    /* [lanes][rows][obs] */
-    float *act;    /* [lanes][rows][act] */
+    float *steps;  /* [lanes][rows][width] */
     float *extra;  /* [lanes][rows][extra] */
-    float *reward; /* [lanes][rows] */
     uint8_t *kind; /* [lanes][rows] */
     int64_t *segment;
     arena *memory;
@@ -31,13 +30,12 @@ int replay_new(replay **out, replay_shape z)
     int rc = 0;
     r->z = z;
     r->rows = z.steps + z.steps / z.horizon + 2;
+    r->width = z.obs + z.act + 2;
     size_t all = (size_t)z.lanes * (size_t)r->rows;
     TRY(arena_new(&r->memory));
     TRY(arena_declare(r->memory, &r->head, (size_t)z.lanes * sizeof *r->head));
-    TRY(arena_declare(r->memory, &r->obs, all * (size_t)z.obs * sizeof(float)));
-    TRY(arena_declare(r->memory, &r->act, all * (size_t)z.act * sizeof(float)));
+    TRY(arena_declare(r->memory, &r->steps, all * (size_t)r->width * sizeof(float)));
     TRY(arena_declare(r->memory, &r->extra, all * (size_t)z.extra * sizeof(float)));
-    TRY(arena_declare(r->memory, &r->reward, all * sizeof(float)));
     TRY(arena_declare(r->memory, &r->kind, all));
     TRY(arena_declare(r->memory, &r->segment, all * sizeof *r->segment));
     TRY(arena_commit(r->memory));
@@ -55,32 +53,43 @@ void replay_free(replay *r)
     mem_free(r);
 }
 
+replay_memory replay_memory_of(replay *r)
+{
+    return (replay_memory){r->steps, r->extra, r->rows, r->width};
+}
+
 /* Where row `i` of a lane's life lies. */
 static size_t place(const replay *r, int lane, int64_t i)
 {
     return (size_t)lane * (size_t)r->rows + (size_t)(i % r->rows);
 }
 
-static void put(float *to, const float *from, size_t at, int width)
+/* Begins the lane's next row with what every row has. */
+static float *begin(replay *r, int lane, const float *obs, const float *extra, int kind,
+                    int64_t segment)
 {
-    if (width) memcpy(to + at * (size_t)width, from, (size_t)width * sizeof *to);
+    size_t at = place(r, lane, r->head[lane]++), n = (size_t)r->z.extra;
+    float *step = r->steps + at * (size_t)r->width;
+    memset(step, 0, (size_t)r->width * sizeof *step);
+    memcpy(step, obs, (size_t)r->z.obs * sizeof *step);
+    if (n && extra) memcpy(r->extra + at * n, extra, n * sizeof *r->extra);
+    r->kind[at] = (uint8_t)kind;
+    r->segment[at] = segment;
+    return step;
 }
 
-void replay_add(replay *r, int lane, const replay_step *s)
+int replay_add(replay *r, int lane, const replay_step *s, int places[2])
 {
-    size_t at = place(r, lane, r->head[lane]++);
-    put(r->obs, s->obs, at, r->z.obs);
-    put(r->extra, s->extra, at, r->z.extra);
-    put(r->act, s->action, at, r->z.act);
-    r->reward[at] = s->reward;
-    r->kind[at] = s->terminated ? TERMINATED : STEP;
-    r->segment[at] = s->segment;
-    if (!s->ended) return;
-    at = place(r, lane, r->head[lane]++);
-    put(r->obs, s->next, at, r->z.obs);
-    put(r->extra, s->next_extra, at, r->z.extra);
-    r->kind[at] = LAST;
-    r->segment[at] = s->segment;
+    int count = 0, obs = r->z.obs, act = r->z.act;
+    places[count++] = (int)(r->head[lane] % r->rows);
+    float *step = begin(r, lane, s->obs, s->extra, s->terminated ? TERMINATED : STEP, s->segment);
+    memcpy(step + obs, s->action, (size_t)act * sizeof *step);
+    step[obs + act] = s->reward;
+    step[obs + act + 1] = s->terminated;
+    if (!s->ended) return count;
+    places[count++] = (int)(r->head[lane] % r->rows);
+    begin(r, lane, s->next, s->next_extra, LAST, s->segment);
+    return count;
 }
 
 int replay_rows(const replay *r, int lane)
@@ -111,39 +120,45 @@ static int64_t draw(const replay *r, int lane, rng *stream)
     }
 }
 
-static void copy(float *to, const float *from, size_t row, size_t at, int width)
+void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, float *at, float *next)
 {
-    if (to && width)
-        memcpy(to + row * (size_t)width, from + at * (size_t)width, (size_t)width * sizeof *to);
-}
-
-void replay_sample(const replay *r, int first, int lanes, rng *stream, int n, const replay_batch *b)
-{
+    size_t base = place(r, first, 0);
     for (int k = 0; k < n; k++) {
         int lane = first + (lanes > 1 ? (int)rng_below(stream, (uint32_t)lanes) : 0);
         assert(replay_count(r, lane) > 0);
         int64_t i = draw(r, lane, stream);
-        size_t at = place(r, lane, i), next = place(r, lane, i + 1), row = (size_t)k;
-        copy(b->obs, r->obs, row, at, r->z.obs);
-        copy(b->extra, r->extra, row, at, r->z.extra);
-        copy(b->action, r->act, row, at, r->z.act);
-        copy(b->next, r->obs, row, next, r->z.obs);
-        copy(b->next_extra, r->extra, row, next, r->z.extra);
-        if (b->reward) b->reward[row] = r->reward[at];
-        if (b->terminated) b->terminated[row] = r->kind[at] & TERMINATED ? 1.0f : 0.0f;
+        at[k] = (float)(place(r, lane, i) - base);
+        next[k] = (float)(place(r, lane, i + 1) - base);
     }
 }
 
 replay_row replay_at(replay *r, int lane, int i)
 {
     size_t at = place(r, lane, r->head[lane] - replay_rows(r, lane) + i);
-    return (replay_row){.obs = r->obs + at * (size_t)r->z.obs,
-                        .action = r->act + at * (size_t)r->z.act,
+    const float *step = r->steps + at * (size_t)r->width;
+    return (replay_row){.obs = step,
+                        .action = step + r->z.obs,
                         .extra = r->extra + at * (size_t)r->z.extra,
-                        .reward = r->reward[at],
+                        .reward = step[r->z.obs + r->z.act],
                         .last = (r->kind[at] & LAST) != 0,
                         .terminated = (r->kind[at] & TERMINATED) != 0,
-                        .segment = r->segment[at]};
+                        .segment = r->segment[at],
+                        .place = (int)(at - place(r, lane, 0))};
+}
+
+int replay_news(const replay *r, int lane, int64_t *seen, replay_stretch out[2])
+{
+    int64_t head = r->head[lane], oldest = head - replay_rows(r, lane);
+    int64_t from = *seen > oldest ? *seen : oldest;
+    int n = 0, left = (int)(head - from), first = (int)(from % r->rows);
+    *seen = head;
+    while (left > 0) {
+        int count = first + left <= r->rows ? left : r->rows - first;
+        out[n++] = (replay_stretch){first, count};
+        left -= count;
+        first = 0;
+    }
+    return n;
 }
 
 static void list(state_list *s, const char *prefix, const char *name, state_type type, int rows,
@@ -162,10 +177,8 @@ void replay_state(replay *r, int lane, const char *prefix, state_list *s)
     char full[96];
     snprintf(full, sizeof full, "%s/head", prefix);
     state_add_number(s, full, STATE_I64, &r->head[lane]);
-    list(s, prefix, "obs", STATE_F32, r->rows, r->z.obs, r->obs + at * (size_t)r->z.obs);
-    list(s, prefix, "action", STATE_F32, r->rows, r->z.act, r->act + at * (size_t)r->z.act);
+    list(s, prefix, "steps", STATE_F32, r->rows, r->width, r->steps + at * (size_t)r->width);
     list(s, prefix, "extra", STATE_F32, r->rows, r->z.extra, r->extra + at * (size_t)r->z.extra);
-    list(s, prefix, "reward", STATE_F32, r->rows, 1, r->reward + at);
     list(s, prefix, "kind", STATE_U8, r->rows, 1, r->kind + at);
     list(s, prefix, "segment", STATE_I64, r->rows, 1, r->segment + at);
 }

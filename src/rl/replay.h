@@ -30,18 +30,25 @@ typedef struct replay_step {
     bool terminated, ended;
     int64_t segment;
 } replay_step;
-void replay_add(replay *r, int lane, const replay_step *s);
+
+/* Returns how many rows were written, one or two, and their places in the lane. */
+int replay_add(replay *r, int lane, const replay_step *s, int places[2]);
+
+/* The memory itself: [lanes][capacity] rows of `width` numbers, the observation first, then the
+ * action, the reward, and 1 where the step ended in a terminal state; and rows of `extra` numbers
+ * beside them. */
+typedef struct replay_memory {
+    float *steps, *extra;
+    int capacity, width;
+} replay_memory;
+replay_memory replay_memory_of(replay *r);
 
 /* Steps in a lane that can be drawn: those whose successor is there too. */
 int replay_count(const replay *r, int lane);
 
-/* Draws n steps uniformly from the lanes [first, first + lanes), into arrays of n rows each; any
- * may be NULL. Fails when there are none. */
-typedef struct replay_batch {
-    float *obs, *extra, *action, *reward, *terminated, *next, *next_extra;
-} replay_batch;
-void replay_sample(const replay *r, int first, int lanes, rng *stream, int n,
-                   const replay_batch *out);
+/* Draws n steps uniformly from the lanes [first, first + lanes): the rows where they begin and
+ * those of their successors, counted from the first lane's first row. There must be some. */
+void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, float *at, float *next);
 
 /* The rows of a lane from the oldest (0) on: for windows over the lifetime. */
 int replay_rows(const replay *r, int lane);
@@ -52,8 +59,16 @@ typedef struct replay_row {
     float reward;
     bool last, terminated; /* last: only the observation counts */
     int64_t segment;
+    int place; /* in the lane's memory */
 } replay_row;
 replay_row replay_at(replay *r, int lane, int i);
+
+/* Stretches of a lane's memory that hold the rows from the `seen`-th ever written on: how many, at
+ * most two, as the ring has a seam. Moves `seen` to the newest. */
+typedef struct replay_stretch {
+    int first, count;
+} replay_stretch;
+int replay_news(const replay *r, int lane, int64_t *seen, replay_stretch out[2]);
 
 void replay_state(replay *r, int lane, const char *prefix, state_list *s);
 

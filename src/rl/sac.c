@@ -5,7 +5,7 @@
  *     J_Q  = ½ Σ_j E (Q_j(s, a) - y)²
  *     J_π  = E temp · log π(ã|s) - min_j Q_j(s, ã),                               ã ~ π(s)
  *     J_temp = -E log temp · (log π(ã|s) + H̄)
- * A batch is gathered in plain memory and sent to the backend by sac_load. */
+ * A batch is gathered where the update is computed: only the numbers of its rows travel. */
 #include "rl/sac.h"
 
 #include <math.h>
@@ -18,18 +18,21 @@ OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic", SAC_OPT
 
 struct sac {
     sac_options o;
-    int inputs, actions, rows, replicas;
+    sac_shape z;
+    int inputs;
     nn_graph *g;
     nn_group *actor, *critic, *target, *temp;
+    nn_var steps, extra;                            /* the memory; extra may be NN_NONE */
+    nn_var at, next_at, shift, scale;               /* which rows, in which units */
     nn_var input, action, reward, terminated, next; /* a batch */
     nn_var here, sample, mean;                      /* acting */
     nn_var critic_loss, actor_loss, temp_loss, temp_value, logp;
     nn_plan *critic_plan, *actor_plan, *act_plan;
     arena *memory;
     sac_batch staged; /* of replica 0; the others follow */
+    sac_view view;    /* likewise */
     float *shown;     /* (4, replicas): critic loss, actor loss, temperature, log-probability */
     bool stale;       /* ... not yet read since the last update */
-    bool loaded;      /* the backend has the next batch */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -40,7 +43,7 @@ typedef struct policy {
 
 static policy record_policy(sac *s, nn_var input)
 {
-    int m = s->actions;
+    int m = s->z.actions;
     nn_var out = nn_mlp(s->actor, "pi", NN_IN(input), 1, s->o.hidden, s->o.width, NN_RELU, 2 * m);
     nn_var mean = nn_slice(out, 0, m), log_std = nn_clip(nn_slice(out, m, m), -20, 2);
     nn_var u = nn_gauss_sample(mean, log_std);
@@ -65,7 +68,7 @@ static void record_critic(sac *s, nn_var temp)
 
 static void record_actor(sac *s, nn_var temp, nn_var log_temp)
 {
-    double target = s->o.target_entropy * s->actions;
+    double target = s->o.target_entropy * s->z.actions;
     policy now = record_policy(s, s->input);
     nn_var q = nn_min(record_q(s, s->critic, s->input, now.action));
     s->actor_loss = nn_mean(nn_add(nn_mul(now.logp, temp), nn_affine(q, -1, 0)), NN_NONE);
@@ -74,25 +77,53 @@ static void record_actor(sac *s, nn_var temp, nn_var log_temp)
     s->temp_loss = nn_mean(nn_mul(surplus, log_temp), NN_NONE);
 }
 
-static int record(sac *s)
+/* Inputs as the networks see them. */
+static nn_var record_view(const sac *s, nn_var raw)
+{
+    nn_var x = nn_mul(nn_add(raw, s->shift), s->scale);
+    return s->z.bound > 0 ? nn_clip(x, -s->z.bound, s->z.bound) : x;
+}
+
+static nn_var record_inputs(const sac *s, nn_var steps, nn_var at)
+{
+    nn_var obs = nn_slice(steps, 0, s->z.obs);
+    if (!s->z.extra) return record_view(s, obs);
+    return record_view(s, nn_concat(NN_IN(obs, nn_gather(s->extra, at))));
+}
+
+static void record_batch(sac *s, float *steps, float *extra)
 {
     nn_graph *g = s->g;
-    int rc = 0, B = s->o.batch;
+    int B = s->o.batch, obs = s->z.obs, m = s->z.actions;
+    s->steps = nn_table(g, "steps", s->z.memory, obs + m + 2, steps);
+    s->extra = s->z.extra ? nn_table(g, "extra", s->z.memory, s->z.extra, extra) : NN_NONE;
+    s->at = nn_input(g, "at", 1, B, 1);
+    s->next_at = nn_input(g, "next at", 1, B, 1);
+    s->shift = nn_input(g, "shift", 1, 1, s->inputs);
+    s->scale = nn_input(g, "scale", 1, 1, s->inputs);
+    nn_var now = nn_gather(s->steps, s->at);
+    s->input = record_inputs(s, now, s->at);
+    s->action = nn_slice(now, obs, m);
+    s->reward = nn_slice(now, obs + m, 1);
+    s->terminated = nn_slice(now, obs + m + 1, 1);
+    s->next = record_inputs(s, nn_gather(s->steps, s->next_at), s->next_at);
+}
+
+static int record(sac *s, float *steps, float *extra)
+{
+    nn_graph *g = s->g;
+    int rc = 0;
     s->actor = nn_group_new(g, "actor");
     s->critic = nn_group_new(g, "critic");
     s->target = nn_group_new(g, "target");
     s->temp = nn_group_new(g, "temp");
-    s->input = nn_input(g, "input", 1, B, s->inputs);
-    s->action = nn_input(g, "action", 1, B, s->actions);
-    s->reward = nn_input(g, "reward", 1, B, 1);
-    s->terminated = nn_input(g, "terminated", 1, B, 1);
-    s->next = nn_input(g, "next", 1, B, s->inputs);
+    record_batch(s, steps, extra);
     nn_var log_temp = nn_param(s->temp, "log", 1, 1, 1, NN_INIT_CONSTANT, log(s->o.temp));
     s->temp_value = nn_detach(nn_activate(log_temp, NN_EXP));
     record_critic(s, s->temp_value);
     record_actor(s, s->temp_value, log_temp);
-    s->here = nn_input(g, "here", 1, s->rows, s->inputs);
-    policy here = record_policy(s, s->here);
+    s->here = nn_input(g, "here", 1, s->z.rows, s->inputs);
+    policy here = record_policy(s, record_view(s, s->here));
     s->sample = here.action;
     s->mean = here.mean;
 
@@ -113,33 +144,33 @@ out:
 
 static int stage(sac *s)
 {
-    size_t n = (size_t)s->replicas * (size_t)s->o.batch * sizeof(float);
+    size_t R = (size_t)s->z.replicas, batch = R * (size_t)s->o.batch * sizeof(float);
+    size_t units = R * (size_t)s->inputs * sizeof(float);
     int rc = 0;
     TRY(arena_new(&s->memory));
-    TRY(arena_declare(s->memory, &s->staged.input, n * (size_t)s->inputs));
-    TRY(arena_declare(s->memory, &s->staged.action, n * (size_t)s->actions));
-    TRY(arena_declare(s->memory, &s->staged.reward, n));
-    TRY(arena_declare(s->memory, &s->staged.terminated, n));
-    TRY(arena_declare(s->memory, &s->staged.next, n * (size_t)s->inputs));
-    TRY(arena_declare(s->memory, &s->shown, 4 * (size_t)s->replicas * sizeof(float)));
+    TRY(arena_declare(s->memory, &s->staged.at, batch));
+    TRY(arena_declare(s->memory, &s->staged.next, batch));
+    TRY(arena_declare(s->memory, &s->view.shift, units));
+    TRY(arena_declare(s->memory, &s->view.scale, units));
+    TRY(arena_declare(s->memory, &s->shown, 4 * R * sizeof(float)));
     TRY(arena_commit(s->memory));
+    for (size_t i = 0; i < R * (size_t)s->inputs; i++) s->view.scale[i] = 1;
+    sac_units(s);
 out:
     return rc;
 }
 
-int sac_new(sac **out, nn_backend *b, const sac_options *o, int inputs, int actions, int rows,
-            int replicas, const uint64_t *seeds)
+int sac_new(sac **out, nn_backend *b, const sac_options *o, sac_shape z, float *steps, float *extra,
+            const uint64_t *seeds)
 {
     int rc = 0;
     sac *s = mem_alloc(sizeof *s);
     if (!s) return FANS_ENOMEM;
     s->o = *o;
-    s->inputs = inputs;
-    s->actions = actions;
-    s->rows = rows;
-    s->replicas = replicas;
-    TRY(nn_graph_new(&s->g, b, replicas, seeds));
-    TRY(record(s));
+    s->z = z;
+    s->inputs = z.obs + z.extra;
+    TRY(nn_graph_new(&s->g, b, z.replicas, seeds));
+    TRY(record(s, steps, extra));
     TRY(stage(s));
     *out = s;
     return 0;
@@ -156,6 +187,39 @@ void sac_free(sac *s)
     mem_free(s);
 }
 
+/* ---- the memory and its units ---------------------------------------------------------------- */
+
+void sac_changed(sac *s, const nn_place *places, int count)
+{
+    nn_table_send_rows(s->steps, places, count);
+    if (s->z.extra) nn_table_send_rows(s->extra, places, count);
+}
+
+void sac_changed_extra(sac *s, int replica, int first, int count)
+{
+    if (s->z.extra) nn_table_send(s->extra, replica, first, count);
+}
+
+void sac_changed_all(sac *s)
+{
+    for (int r = 0; r < s->z.replicas; r++) {
+        nn_table_send(s->steps, r, 0, s->z.memory);
+        sac_changed_extra(s, r, 0, s->z.memory);
+    }
+}
+
+sac_view sac_view_of(sac *s, int replica)
+{
+    size_t at = (size_t)replica * (size_t)s->inputs;
+    return (sac_view){s->view.shift + at, s->view.scale + at};
+}
+
+void sac_units(sac *s)
+{
+    nn_write_all(s->shift, s->view.shift);
+    nn_write_all(s->scale, s->view.scale);
+}
+
 /* ---- acting and learning -----------------------------------------------------------------------
  */
 
@@ -165,7 +229,7 @@ int sac_act(sac *s, const float *inputs, bool explore, float *actions)
     int rc = nn_plan_run(s->act_plan);
     if (rc < 0) return rc;
     nn_read_all(explore ? s->sample : s->mean, actions);
-    for (int i = 0; i < s->replicas * s->rows * s->actions; i++)
+    for (int i = 0; i < s->z.replicas * s->z.rows * s->z.actions; i++)
         if (!isfinite(actions[i]))
             return fans_fail(FANS_ENUMERIC, "the policy's action is %g", (double)actions[i]);
     return 0;
@@ -174,19 +238,7 @@ int sac_act(sac *s, const float *inputs, bool explore, float *actions)
 sac_batch sac_batch_of(sac *s, int replica)
 {
     size_t n = (size_t)replica * (size_t)s->o.batch;
-    return (sac_batch){s->staged.input + n * (size_t)s->inputs,
-                       s->staged.action + n * (size_t)s->actions, s->staged.reward + n,
-                       s->staged.terminated + n, s->staged.next + n * (size_t)s->inputs};
-}
-
-void sac_load(sac *s)
-{
-    nn_write_all(s->input, s->staged.input);
-    nn_write_all(s->action, s->staged.action);
-    nn_write_all(s->reward, s->staged.reward);
-    nn_write_all(s->terminated, s->staged.terminated);
-    nn_write_all(s->next, s->staged.next);
-    s->loaded = true;
+    return (sac_batch){s->staged.at + n, s->staged.next + n};
 }
 
 int sac_update(sac *s)
@@ -195,8 +247,8 @@ int sac_update(sac *s)
     nn_adam adam = NN_ADAM_DEFAULT;
     adam.lr = s->o.lr;
     adam.clip = s->o.clip;
-    if (!s->loaded) sac_load(s);
-    s->loaded = false;
+    nn_write_all(s->at, s->staged.at);
+    nn_write_all(s->next_at, s->staged.next);
     TRY(nn_plan_run(s->critic_plan));
     TRY(nn_group_adam(s->critic, &adam));
     TRY(nn_plan_run(s->actor_plan));
@@ -212,7 +264,7 @@ out:
 static void read_shown(sac *s)
 {
     nn_var from[] = {s->critic_loss, s->actor_loss, s->temp_value, s->logp};
-    for (int i = 0; s->stale && i < 4; i++) nn_read_all(from[i], s->shown + i * s->replicas);
+    for (int i = 0; s->stale && i < 4; i++) nn_read_all(from[i], s->shown + i * s->z.replicas);
     s->stale = false;
 }
 
@@ -220,7 +272,7 @@ sac_losses sac_losses_of(sac *s, int replica)
 {
     read_shown(s);
     const float *x = s->shown + replica;
-    int R = s->replicas;
+    int R = s->z.replicas;
     return (sac_losses){(double)x[0], (double)x[R], (double)x[2 * R], -(double)x[3 * R]};
 }
 
@@ -253,5 +305,5 @@ void sac_state(sac *s, int replica, state_list *list)
     static const char *const names[] = {"sac/critic_loss", "sac/actor_loss", "sac/temp",
                                         "sac/logp"};
     for (int i = 0; i < 4; i++)
-        state_add_number(list, names[i], STATE_F32, s->shown + i * s->replicas + replica);
+        state_add_number(list, names[i], STATE_F32, s->shown + i * s->z.replicas + replica);
 }

@@ -1,9 +1,9 @@
 /* sac.h - soft actor-critic (Haarnoja et al. 2018): twin critics as one bank, a squashed Gaussian
  * policy, an automatic temperature; for R replicas at once.
  *
- * It knows nothing of worlds or replay: whoever uses it fills a batch and calls sac_update. The
- * input of the networks is a vector of `inputs` numbers, of which an agent may make what it likes:
- * the observation, observation and true factors, observation and belief. */
+ * It knows nothing of worlds: whoever uses it names the rows of a memory that make a batch, and
+ * calls sac_update. The networks read a row's observation and the extra numbers beside it, of which
+ * an agent may make what it likes (the true factors, a belief), shifted and scaled. */
 #ifndef RL_SAC_H
 #define RL_SAC_H
 
@@ -29,24 +29,40 @@ const option_group *sac_option_group(void);
 
 typedef struct sac sac;
 
-/* `rows` is how many actions are asked for at a time, per replica. */
-int sac_new(sac **out, nn_backend *b, const sac_options *o, int inputs, int actions, int rows,
-            int replicas, const uint64_t *seeds);
+/* What SAC learns from lies in the caller's memory, and a GPU has a copy of it: per replica
+ * `memory` rows [observation | action | reward | terminated], and as many of `extra` numbers. */
+typedef struct sac_shape {
+    int obs, extra, actions;
+    int rows; /* actions asked for at a time, per replica */
+    int replicas, memory;
+    double bound; /* the networks' inputs are cut off there; 0: nowhere */
+} sac_shape;
+int sac_new(sac **out, nn_backend *b, const sac_options *o, sac_shape z, float *steps, float *extra,
+            const uint64_t *seeds);
 void sac_free(sac *s);
 
-/* Actions (replicas · rows, actions) for inputs (replicas · rows, inputs): samples, or the means.
- */
+/* Rows of the memory were written. */
+void sac_changed(sac *s, const nn_place *places, int count);
+void sac_changed_extra(sac *s, int replica, int first, int count); /* only what stands beside */
+void sac_changed_all(sac *s);
+
+/* Shift and scale of every input, [replicas][obs + extra] each, to be written where they stand
+ * (0 and 1 at first); sac_units then makes them count. */
+typedef struct sac_view {
+    float *shift, *scale;
+} sac_view;
+sac_view sac_view_of(sac *s, int replica);
+void sac_units(sac *s);
+
+/* Actions (replicas · rows, actions) for inputs (replicas · rows, obs + extra): samples, or the
+ * means. */
 int sac_act(sac *s, const float *inputs, bool explore, float *actions);
 
-/* Where the next batch of a replica goes: (batch, …) each. */
+/* The next batch of a replica: rows of its memory, and those of their successors; (batch) each. */
 typedef struct sac_batch {
-    float *input, *action, *reward, *terminated, *next;
+    float *at, *next;
 } sac_batch;
 sac_batch sac_batch_of(sac *s, int replica);
-
-/* Sends the batches to the backend, behind the work that it has still to do: they may then be
- * filled anew. Where this was not done, sac_update does it. */
-void sac_load(sac *s);
 
 /* One update of critics, policy, temperature and targets on the batches of all replicas. */
 int sac_update(sac *s);

@@ -9,12 +9,22 @@
 #include "base/rng.h"
 #include "nn/graph.h"
 
-enum { INPUTS = 5, ACTIONS = 2, BATCH = 12 };
+enum { INPUTS = 5, ACTIONS = 2, BATCH = 12, WIDTH = INPUTS + ACTIONS + 2 };
 
 static json_t *numbers(const float *x, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real((double)x[i]));
+    return list;
+}
+
+/* Columns of the rows where transitions begin, or end. */
+static json_t *column(const float *steps, int end, int from, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < BATCH; i++)
+        for (int k = from; k < from + n; k++)
+            json_array_append_new(list, json_real((double)steps[(2 * i + end) * WIDTH + k]));
     return list;
 }
 
@@ -68,21 +78,28 @@ int main(void)
     o.width = 7;
     o.batch = BATCH;
     o.temp = 0.4;
+    /* transition i begins in row 2 i and ends in the next one */
+    static float steps[2 * BATCH * WIDTH];
+    sac_shape z = {
+        .obs = INPUTS, .actions = ACTIONS, .rows = 1, .replicas = 1, .memory = 2 * BATCH};
     if (pool_new(&threads, 1) < 0 || nn_cpu_new(&cpu, threads) < 0 ||
-        sac_new(&s, cpu, &o, INPUTS, ACTIONS, 1, 1, &seed) < 0) {
+        sac_new(&s, cpu, &o, z, steps, NULL, &seed) < 0) {
         fprintf(stderr, "%s\n", fans_error());
         return 1;
     }
     rng r = rng_stream(1, "oracle", 0);
     sac_batch b = sac_batch_of(s, 0);
-    for (int i = 0; i < BATCH * INPUTS; i++) {
-        b.input[i] = (float)rng_normal(&r);
-        b.next[i] = (float)rng_normal(&r);
-    }
-    for (int i = 0; i < BATCH * ACTIONS; i++) b.action[i] = (float)rng_between(&r, -1, 1);
     for (int i = 0; i < BATCH; i++) {
-        b.reward[i] = (float)rng_normal(&r);
-        b.terminated[i] = i % 4 == 0;
+        float *here = steps + (size_t)(2 * i * WIDTH), *next = here + WIDTH;
+        for (int k = 0; k < INPUTS; k++) {
+            here[k] = (float)rng_normal(&r);
+            next[k] = (float)rng_normal(&r);
+        }
+        for (int k = 0; k < ACTIONS; k++) here[INPUTS + k] = (float)rng_between(&r, -1, 1);
+        here[INPUTS + ACTIONS] = (float)rng_normal(&r);
+        here[INPUTS + ACTIONS + 1] = i % 4 == 0;
+        b.at[i] = (float)(2 * i);
+        b.next[i] = (float)(2 * i + 1);
     }
     json_t *before = parameters(s);
     if (sac_update(s) < 0) {
@@ -91,9 +108,10 @@ int main(void)
     }
     sac_losses l = sac_losses_of(s, 0);
     json_t *batch =
-        json_pack("{s:o, s:o, s:o, s:o, s:o}", "input", numbers(b.input, BATCH * INPUTS), "next",
-                  numbers(b.next, BATCH * INPUTS), "action", numbers(b.action, BATCH * ACTIONS),
-                  "reward", numbers(b.reward, BATCH), "terminated", numbers(b.terminated, BATCH));
+        json_pack("{s:o, s:o, s:o, s:o, s:o}", "input", column(steps, 0, 0, INPUTS), "next",
+                  column(steps, 1, 0, INPUTS), "action", column(steps, 0, INPUTS, ACTIONS),
+                  "reward", column(steps, 0, INPUTS + ACTIONS, 1), "terminated",
+                  column(steps, 0, INPUTS + ACTIONS + 1, 1));
     json_t *all =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f, s:f}, s:{s:o, s:o, s:o}}",
                   "batch", batch, "before", before, "after", parameters(s), "noise_next",

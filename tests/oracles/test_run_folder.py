@@ -80,7 +80,9 @@ def test_safetensors_reads_the_checkpoint(build):
         assert arrays["critic/q.out.W"].shape == (2, 32, 1)
         assert all(np.isfinite(a).all() for a in arrays.values() if a.dtype.kind == "f")
         # the replay holds the rewards of the run: its sums are the returns
-        kind, reward = arrays["replay.0/kind"].ravel(), arrays["replay.0/reward"].ravel()
+        steps = arrays["replay.0/steps"]  # observation, action, reward, terminated
+        assert steps.shape[1] == 3 + 1 + 2
+        kind, reward = arrays["replay.0/kind"].ravel(), steps[:, 4]
         head = int(arrays["replay.0/head"])
         assert head == 3000 + 15
         ends = np.flatnonzero(kind[:head] == 2)

@@ -1,4 +1,4 @@
-/* backend.cu - opens a device, hands out its memory, and tells of faults. */
+/* backend.cu - opens a device, and tells of faults. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,78 +10,6 @@ bool gpu_ok(gpu *self, cudaError_t e, const char *what)
     if (!self->why[0])
         snprintf(self->why, sizeof self->why, "cuda: %s: %s", what, cudaGetErrorString(e));
     return false;
-}
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void *take(void *arg, size_t bytes)
-{
-    gpu *self = (gpu *)arg;
-    void *memory = NULL;
-    cudaSetDevice(self->device);
-    if (cudaMalloc(&memory, bytes ? bytes : 1) != cudaSuccess) {
-        cudaGetLastError(); /* reported as out of memory */
-        return NULL;
-    }
-    gpu_ok(self, cudaMemsetAsync(memory, 0, bytes, self->lanes[0].stream), "clearing memory");
-    return memory;
-}
-
-static void give(void *arg, void *memory)
-{
-    gpu *self = (gpu *)arg;
-    gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
-    gpu_ok(self, cudaFree(memory), "freeing memory");
-}
-
-static void send(gpu *self, void *to, const void *from, size_t bytes)
-{
-    cudaStream_t stream = self->lanes[0].stream;
-    gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying in");
-}
-
-/* The bytes are taken before this returns, and sent when the work that is queued before them is
- * done. The runtime takes a few at once by itself, but for many it may wait for that work; they go
- * through slots, of which the oldest is free unless very much is on its way. */
-static void copy_in(void *arg, void *to, const void *from, size_t bytes)
-{
-    gpu *self = (gpu *)arg;
-    if (bytes <= TAKEN_AT_ONCE) {
-        send(self, to, from, bytes);
-        return;
-    }
-    for (size_t at = 0; at < bytes; at += SLOT) {
-        size_t n = bytes - at < SLOT ? bytes - at : SLOT;
-        slot *s = &self->slots[self->next_slot];
-        self->next_slot = (self->next_slot + 1) % SLOTS;
-        if (!gpu_ok(self, cudaEventSynchronize(s->done), "copying in")) return;
-        memcpy(s->memory, (const char *)from + at, n);
-        send(self, (char *)to + at, s->memory, n);
-        gpu_ok(self, cudaEventRecord(s->done, self->lanes[0].stream), "copying in");
-    }
-}
-
-/* Waits for all that is queued. After a failure the numbers are zeros. */
-static void copy_out(void *arg, void *to, const void *from, size_t bytes)
-{
-    gpu *self = (gpu *)arg;
-    cudaStream_t stream = self->lanes[0].stream;
-    for (size_t at = 0; at < bytes; at += SLOT) {
-        size_t n = bytes - at < SLOT ? bytes - at : SLOT;
-        memset(self->landing, 0, n);
-        gpu_ok(self,
-               cudaMemcpyAsync(self->landing, (const char *)from + at, n, cudaMemcpyDeviceToHost,
-                               stream),
-               "copying out");
-        gpu_ok(self, cudaStreamSynchronize(stream), "copying out");
-        memcpy((char *)to + at, self->landing, n);
-    }
-}
-
-static void clear(void *arg, void *at, size_t bytes)
-{
-    gpu *self = (gpu *)arg;
-    gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->lanes[0].stream), "clearing memory");
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -123,7 +51,6 @@ static void close_device(gpu *self)
         if (self->slots[i].memory) cudaFreeHost(self->slots[i].memory);
         if (self->slots[i].done) cudaEventDestroy(self->slots[i].done);
     }
-    if (self->landing) cudaFreeHost(self->landing);
     if (self->fault) cudaFree(self->fault);
     if (self->told) cudaFreeHost(self->told);
     if (self->lt) cublasLtDestroy(self->lt);
@@ -137,7 +64,7 @@ static void close_backend(nn_backend *b)
 
 static bool open_slots(gpu *self)
 {
-    bool ok = gpu_ok(self, cudaHostAlloc((void **)&self->landing, SLOT, 0), "memory");
+    bool ok = true;
     for (int i = 0; ok && i < SLOTS; i++) {
         slot *s = &self->slots[i];
         ok = gpu_ok(self, cudaHostAlloc((void **)&s->memory, SLOT, 0), "memory") &&
@@ -213,10 +140,11 @@ static void fill(nn_backend *b, gpu *self)
     memset(b, 0, sizeof *b);
     b->name = self->name;
     b->self = self;
-    b->memory = {take, give, self};
-    b->copy_in = copy_in;
-    b->copy_out = copy_out;
-    b->clear = clear;
+    b->memory = {gpu_take, gpu_give, self};
+    b->copy_in = gpu_copy_in;
+    b->copy_out = gpu_copy_out;
+    b->clear = gpu_clear;
+    b->put_rows = gpu_put_rows;
     b->adam = gpu_adam;
     b->follow = gpu_follow;
     b->prepare = gpu_prepare;

@@ -23,7 +23,7 @@ typedef struct lane {
     unsigned *tickets; /* zero between kernels: see last_block */
 } lane;
 
-/* Page-locked memory that a copy to the device is taken from; free again when `done` has come. */
+/* Page-locked memory that copies pass through; free again when `done` has come. */
 enum { SLOTS = 32 };
 static const size_t SLOT = (size_t)1 << 20, TAKEN_AT_ONCE = (size_t)64 << 10;
 typedef struct slot {
@@ -49,7 +49,6 @@ typedef struct gpu {
     lane *now;
     slot slots[SLOTS]; /* used in turn */
     int next_slot;
-    char *landing; /* SLOT bytes that copies from the device arrive in */
     fault_word *fault, *told;
     char why[160]; /* the first call that failed */
     char name[300];
@@ -68,7 +67,15 @@ static inline unsigned blocks_of(size_t n, size_t each)
     return (unsigned)((n + each - 1) / each);
 }
 
-/* ---- run.cu, backend.cu, group.cu ------------------------------------------------------------ */
+/* ---- memory.cu, run.cu, group.cu ------------------------------------------------------------- */
+
+void *gpu_take(void *self, size_t bytes);
+void gpu_give(void *self, void *memory);
+void gpu_clear(void *self, void *at, size_t bytes);
+void gpu_copy_in(void *self, void *to, const void *from, size_t bytes);
+void gpu_copy_out(void *self, void *to, const void *from, size_t bytes);
+void gpu_put_rows(void *self, real *to, const real *from, nn_shape shape, const nn_place *places,
+                  int count);
 
 int gpu_prepare(void *self, nn_program *p);
 void gpu_run(void *self, nn_program *p);

@@ -39,6 +39,8 @@ __device__ static void run_forward(int op, const nn_call *c, int r, size_t from,
         return rows_concat(c, r, from, to);
     case NN_OP_slice:
         return rows_slice(c, r, from, to);
+    case NN_OP_gather:
+        return rows_gather(c, r, from, to);
     case NN_OP_detach:
     case NN_OP_grad_scale:
         return rows_copy(c, r, from, to);
@@ -150,6 +152,8 @@ size_t row_count(const nn_step *s)
         return s->backward ? nn_rows(c->in[0].shape) : 0;
     case NN_OP_auto_weight:
         return 1;
+    case NN_OP_gather:
+        return nn_rows(c->out.shape);
     }
     return nn_rows(c->in[0].shape);
 }

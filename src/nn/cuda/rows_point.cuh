@@ -157,6 +157,14 @@ __device__ static void rows_concat_back(const nn_call *c, int r, size_t from, si
     }
 }
 
+__device__ static void rows_gather(const nn_call *c, int r, size_t from, size_t to)
+{
+    size_t D = (size_t)c->out.shape.D;
+    const real *table = nn_v(&c->in[0], r), *at = nn_v(&c->in[1], r);
+    real *y = nn_v(&c->out, r);
+    EACH(i, D) y[i] = table[(size_t)at[i / D] * D + i % D];
+}
+
 __device__ static void rows_slice(const nn_call *c, int r, size_t from, size_t to)
 {
     size_t D = (size_t)c->in[0].shape.D, n = (size_t)c->out.shape.D, at = (size_t)c->attr.i[0];

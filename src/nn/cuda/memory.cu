@@ -1,0 +1,171 @@
+/* memory.cu - the device's memory, and what goes in and out.
+ *
+ * Large copies pass through slots, pieces of page-locked memory that are used in turn: the runtime
+ * would wait for all queued work before it touched ordinary memory. */
+#include <string.h>
+
+#include "nn/cuda/cuda.cuh"
+
+void *gpu_take(void *arg, size_t bytes)
+{
+    gpu *self = (gpu *)arg;
+    void *memory = NULL;
+    cudaSetDevice(self->device);
+    if (cudaMalloc(&memory, bytes ? bytes : 1) != cudaSuccess) {
+        cudaGetLastError(); /* reported as out of memory */
+        return NULL;
+    }
+    gpu_ok(self, cudaMemsetAsync(memory, 0, bytes, self->lanes[0].stream), "clearing memory");
+    return memory;
+}
+
+void gpu_give(void *arg, void *memory)
+{
+    gpu *self = (gpu *)arg;
+    gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
+    gpu_ok(self, cudaFree(memory), "freeing memory");
+}
+
+void gpu_clear(void *arg, void *at, size_t bytes)
+{
+    gpu *self = (gpu *)arg;
+    gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->lanes[0].stream), "clearing memory");
+}
+
+/* The oldest slot, free again; NULL after a failure. */
+static slot *next_slot(gpu *self, const char *what)
+{
+    slot *s = &self->slots[self->next_slot];
+    self->next_slot = (self->next_slot + 1) % SLOTS;
+    return gpu_ok(self, cudaEventSynchronize(s->done), what) ? s : NULL;
+}
+
+static void leave_slot(gpu *self, slot *s, const char *what)
+{
+    gpu_ok(self, cudaEventRecord(s->done, self->lanes[0].stream), what);
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+static void send(gpu *self, void *to, const void *from, size_t bytes)
+{
+    cudaStream_t stream = self->lanes[0].stream;
+    gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying in");
+}
+
+/* The bytes are taken before this returns, and sent when the work that is queued before them is
+ * done. A few are taken at once by the runtime itself. */
+void gpu_copy_in(void *arg, void *to, const void *from, size_t bytes)
+{
+    gpu *self = (gpu *)arg;
+    if (bytes <= TAKEN_AT_ONCE) {
+        send(self, to, from, bytes);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += SLOT) {
+        size_t n = bytes - at < SLOT ? bytes - at : SLOT;
+        slot *s = next_slot(self, "copying in");
+        if (!s) return;
+        memcpy(s->memory, (const char *)from + at, n);
+        send(self, (char *)to + at, s->memory, n);
+        leave_slot(self, s, "copying in");
+    }
+}
+
+/* A slot with places, and the rows behind them. */
+typedef struct rows_in {
+    const nn_place *places;
+    const real *rows;
+    real *to;
+    size_t width, stride;
+    int count;
+} rows_in;
+
+__global__ static void scatter(const __grid_constant__ rows_in x)
+{
+    await_previous();
+    for (int i = (int)blockIdx.x; i < x.count; i += (int)gridDim.x) {
+        nn_place p = x.places[i];
+        real *to = x.to + (size_t)p.replica * x.stride + (size_t)p.row * x.width;
+        const real *from = x.rows + (size_t)i * x.width;
+        for (size_t k = threadIdx.x; k < x.width; k += blockDim.x) to[k] = from[k];
+    }
+}
+
+static rows_in pack(slot *s, real *to, const real *from, nn_shape z, const nn_place *places, int n)
+{
+    size_t width = (size_t)z.D, stride = (size_t)z.B * width;
+    size_t head = ((size_t)n * sizeof *places + 15) / 16 * 16;
+    real *rows = (real *)((char *)s->memory + head);
+    memcpy(s->memory, places, (size_t)n * sizeof *places);
+    for (int i = 0; i < n; i++)
+        memcpy(rows + (size_t)i * width,
+               from + (size_t)places[i].replica * stride + (size_t)places[i].row * width,
+               width * sizeof *rows);
+    return {(const nn_place *)s->memory, rows, to, width, stride, n};
+}
+
+/* The kernel reads the slot itself: a few rows are not worth a copy of their own. */
+void gpu_put_rows(void *arg, real *to, const real *from, nn_shape z, const nn_place *places,
+                  int count)
+{
+    gpu *self = (gpu *)arg;
+    int most = (int)((SLOT - 16) / (sizeof *places + (size_t)z.D * sizeof *to));
+    for (int at = 0; at < count; at += most) {
+        int n = count - at < most ? count - at : most;
+        slot *s = next_slot(self, "sending rows");
+        if (!s) return;
+        launch(self, "sending rows", scatter, dim3((unsigned)n), 64,
+               pack(s, to, from, z, places + at, n));
+        leave_slot(self, s, "sending rows");
+    }
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+/* Piece i of an array that is copied out: where it begins, and its bytes. */
+typedef struct piece_out {
+    size_t at, bytes;
+} piece_out;
+
+static piece_out piece_of(size_t i, size_t bytes)
+{
+    size_t at = i * SLOT;
+    return {at, bytes - at < SLOT ? bytes - at : SLOT};
+}
+
+static slot *fetch(gpu *self, const void *from, piece_out p)
+{
+    slot *s = next_slot(self, "copying out");
+    if (!s) return NULL;
+    gpu_ok(self,
+           cudaMemcpyAsync(s->memory, (const char *)from + p.at, p.bytes, cudaMemcpyDeviceToHost,
+                           self->lanes[0].stream),
+           "copying out");
+    leave_slot(self, s, "copying out");
+    return s;
+}
+
+static void take_up(gpu *self, slot *s, void *to, piece_out p)
+{
+    bool here = s && gpu_ok(self, cudaEventSynchronize(s->done), "copying out");
+    if (here && !self->why[0])
+        memcpy((char *)to + p.at, s->memory, p.bytes);
+    else
+        memset((char *)to + p.at, 0, p.bytes);
+}
+
+/* Waits for all that is queued. Some pieces are on their way while one is taken up. After a failure
+ * the numbers are zeros. */
+void gpu_copy_out(void *arg, void *to, const void *from, size_t bytes)
+{
+    enum { AHEAD = SLOTS / 2 };
+    gpu *self = (gpu *)arg;
+    slot *way[AHEAD];
+    size_t pieces = (bytes + SLOT - 1) / SLOT;
+    for (size_t i = 0; i < pieces + AHEAD; i++) {
+        slot **s = &way[i % AHEAD];
+        if (i >= AHEAD && i - AHEAD < pieces) take_up(self, *s, to, piece_of(i - AHEAD, bytes));
+        if (i < pieces) *s = fetch(self, from, piece_of(i, bytes));
+    }
+}
