@@ -253,7 +253,8 @@ static int live(training *t, bool learn)
     double lived = os_now();
     fans_outcome outcome = {t->now.reward, t->now.terminated, t->now.truncated, t->now.final_obs};
     if (algo->observe) TRY(algo->observe(t->agent, &before, t->action, &outcome, learn));
-    t->times.acting += acted - start + os_now() - lived;
+    t->times.acting += acted - start;
+    t->times.observing += os_now() - lived;
     t->times.updating += updated - acted;
     t->times.worlds += lived - updated;
 out:

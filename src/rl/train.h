@@ -85,9 +85,9 @@ typedef int train_film_fn(void *user, world *w);
 int training_eval(training *t, int episodes, uint64_t seed, double *returns, train_film_fn *film,
                   void *user);
 
-/* Seconds spent in worlds, acting and learning. */
+/* Seconds spent in worlds, acting, learning, and taking in what came of it. */
 typedef struct train_times {
-    double worlds, acting, updating;
+    double worlds, acting, updating, observing;
 } train_times;
 train_times training_times(const training *t);
 
