@@ -19,8 +19,8 @@
 
 /* ---- the arithmetic -------------------------------------------------------------------------- */
 
-/* x = high + low; the tensor cores ignore bits that they have no room for. Or x rounded, where what
- * is no number must stay none: cvt.rna, but that takes three instructions here. */
+/* x = high + low; the tensor cores ignore bits that they have no room for. Or x rounded as
+ * by cvt.rna, which takes more instructions; x · 0 keeps what is no number from becoming one. */
 template <bool PRECISE> __device__ inline void split(float x, unsigned *high, unsigned *low)
 {
     unsigned up = __float_as_uint(x) + 0x1000u;
