@@ -1,5 +1,6 @@
 /* cuda_ops.c - every operator on a GPU against the CPU: values and gradients, two replicas, alone
- * and with a second reader of every operand; captured in a graph as well as not. Prints a table. */
+ * and with a second reader of every operand; captured in a graph as well as not; layers also in
+ * tf32. Prints a table. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,9 +15,10 @@
 static nn_backend *gpu, *cpu;
 
 enum { RUNS = 3 }; /* the first is not captured, the second is, the third only replayed */
+static const double FP32 = 1e-5, TF32 = 1.5e-3; /* how far numbers may be off */
 
 static void compare_tensor(const run_result *a, const run_result *b, const nn_case *k, bool shared,
-                           double *worst)
+                           double most, double *worst)
 {
     assert_int_equal(a->count, b->count);
     for (int i = 0; i < a->count; i++) {
@@ -29,7 +31,7 @@ static void compare_tensor(const run_result *a, const run_result *b, const nn_ca
         int kind = i == 0 ? 0 : 1; /* the value, then gradients */
         if (scale < 1) scale = 1;
         worst[kind] = fmax(worst[kind], off / scale);
-        if (!(off / scale <= 1e-5))
+        if (!(off / scale <= most))
             fail_msg("%s%s: tensor %d is off by %.2g", k->name, shared ? " (shared)" : "", i,
                      off / scale);
     }
@@ -45,7 +47,7 @@ static void operators_equal_the_cpu(void **state)
         for (int shared = 0; shared < 2; shared++) {
             run_case(&theirs, cpu, &nn_cases[i], shared, RUNS);
             run_case(&ours, gpu, &nn_cases[i], shared, RUNS);
-            compare_tensor(&theirs, &ours, &nn_cases[i], shared, worst);
+            compare_tensor(&theirs, &ours, &nn_cases[i], shared, FP32, worst);
         }
         print_message("%-26s %12.1e %12.1e\n", nn_cases[i].name, worst[0], worst[1]);
     }
@@ -74,7 +76,7 @@ static void the_rest_equals_the_cpu(void **state)
     for (int shared = 0; shared < 2; shared++) {
         run_case(&theirs, cpu, &rest, shared, RUNS);
         run_case(&ours, gpu, &rest, shared, RUNS);
-        compare_tensor(&theirs, &ours, &rest, shared, worst);
+        compare_tensor(&theirs, &ours, &rest, shared, FP32, worst);
     }
 }
 
@@ -87,32 +89,62 @@ static nn_var build_layers(const nn_var *v)
     return nn_linear(NN_IN(h), v[6], v[7], NN_LINEAR);
 }
 
+/* Without ReLU, whose slope is another as soon as a number near 0 is rounded. */
+static nn_var build_smooth(const nn_var *v)
+{
+    nn_var h = nn_linear(NN_IN(v[0], v[1]), v[2], v[3], NN_TANH);
+    h = nn_linear(NN_IN(h), v[4], v[5], NN_TANH);
+    return nn_linear(NN_IN(h), v[6], v[7], NN_LINEAR);
+}
+
+/* The largest differences, of values and gradients. */
+static void compare_layers(nn_backend *b, nn_var (*build)(const nn_var *), int rows, int out,
+                           double most, double *worst)
+{
+    static run_result ours, theirs;
+    int wide = rows == 1900 ? 256 : 72, next = rows == 1900 ? 256 : 40;
+    nn_case k = {"layers",
+                 {{"x", 1, rows, 17, -1, 1},
+                  {"y", 1, rows, 6, -1, 1},
+                  {"W1", 1, 23, 3 * wide, -0.2, 0.2},
+                  {"b1", 3, 1, wide, -1, 1},
+                  {"W2", 3, wide, next, -0.1, 0.1},
+                  {"b2", 3, 1, next, -1, 1},
+                  {"W3", 3, next, out, -0.1, 0.1},
+                  {"b3", 3, 1, out, -1, 1}},
+                 build};
+    worst[0] = worst[1] = 0;
+    run_case(&theirs, cpu, &k, false, RUNS);
+    run_case(&ours, b, &k, false, RUNS);
+    compare_tensor(&theirs, &ours, &k, false, most, worst);
+    print_message("layers on %d rows, %d out: %.1e %.1e\n", rows, out, worst[0], worst[1]);
+}
+
 static void layers_of_all_sizes_equal_the_cpu(void **state)
 {
     (void)state;
     static const int rows[] = {1, 70, 900, 1900, 2100, 5000};
-    for (int i = 0; i < 6; i++) {
-        int wide = rows[i] == 1900 ? 256 : 72, next = rows[i] == 1900 ? 256 : 40;
+    double worst[2];
+    for (int i = 0; i < 6; i++)
+        for (int out = 1; out < 4; out += 2)
+            compare_layers(gpu, build_layers, rows[i], out, FP32, worst);
+}
+
+/* Every kind of tile computes in tf32: off by more than fp32 would be. */
+static void layers_in_tf32_are_near_the_cpu(void **state)
+{
+    (void)state;
+    static const int rows[] = {70, 900, 1900};
+    nn_cuda_options o = {.precision = NN_TF32};
+    nn_backend *b;
+    double worst[2];
+    if (nn_cuda_new(&b, &o) < 0) fail_msg("%s", fans_error());
+    for (int i = 0; i < 3; i++)
         for (int out = 1; out < 4; out += 2) {
-            static run_result ours, theirs;
-            nn_case k = {"layers",
-                         {{"x", 1, rows[i], 17, -1, 1},
-                          {"y", 1, rows[i], 6, -1, 1},
-                          {"W1", 1, 23, 3 * wide, -0.2, 0.2},
-                          {"b1", 3, 1, wide, -1, 1},
-                          {"W2", 3, wide, next, -0.1, 0.1},
-                          {"b2", 3, 1, next, -1, 1},
-                          {"W3", 3, next, out, -0.1, 0.1},
-                          {"b3", 3, 1, out, -1, 1}},
-                         build_layers};
-            double worst[2] = {0};
-            run_case(&theirs, cpu, &k, false, RUNS);
-            run_case(&ours, gpu, &k, false, RUNS);
-            compare_tensor(&theirs, &ours, &k, false, worst);
-            print_message("layers on %d rows, %d out: %.1e %.1e\n", rows[i], out, worst[0],
-                          worst[1]);
+            compare_layers(b, build_smooth, rows[i], out, TF32, worst);
+            assert_true(worst[0] > FP32 && worst[1] > FP32);
         }
-    }
+    nn_backend_free(b);
 }
 
 int main(int argc, char **argv) /* may be told which tests, as a pattern */
@@ -129,6 +161,7 @@ int main(int argc, char **argv) /* may be told which tests, as a pattern */
         cmocka_unit_test(operators_equal_the_cpu),
         cmocka_unit_test(the_rest_equals_the_cpu),
         cmocka_unit_test(layers_of_all_sizes_equal_the_cpu),
+        cmocka_unit_test(layers_in_tf32_are_near_the_cpu),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,13 +48,18 @@ refuses 1 "--set scs.width: unknown section [scs]" train "$configs/pendulum.ini"
 refuses 1 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train "$configs/pendulum.ini" --set sac.batch=0 --out "$runs"
 refuses 1 "--steps 30: not a whole number of episodes of 200 steps" train "$configs/pendulum.ini" --steps 30 --out "$runs"
 refuses 2 "train: seeds = 0: not a whole number from 1 to 1024" train "$configs/pendulum.ini" --seeds 0
+refuses 1 "--precision tf23: not one of fp32, tf32 and bf16; did you mean 'tf32'?" train "$configs/pendulum.ini" --precision tf23 --out "$runs"
+refuses 1 "--precision double: not one of fp32, tf32 and bf16" train "$configs/pendulum.ini" --precision double --out "$runs"
+refuses 1 "--precision tf32 needs a GPU: --device cuda" train "$configs/pendulum.ini" --device cpu --precision tf32 --out "$runs"
+CUDA_VISIBLE_DEVICES='' refuses 1 "--precision bf16 needs a GPU: no GPU: " train "$configs/pendulum.ini" --precision bf16 --out "$runs"
 refuses 1 "/dev/null/x: cannot make the folder" train "$configs/pendulum.ini" --out /dev/null/x --steps 200
 [ ! -e "$runs" ] || complain "a refused training left $runs"
 refuses 1 "$runs: is not the folder of a run (it has no config.ini)" eval "$runs"
 refuses 1 "$runs: is not the folder of a run (it has no config.ini)" play "$runs"
 refuses 1 "$runs: there is no such folder" runs "$runs"
 # shellcheck disable=SC2086 # words on purpose
-accepts "return" train "$configs/pendulum.ini" --algo sac --steps 400 --out "$runs/a" $small
+accepts "return" train "$configs/pendulum.ini" --algo sac --steps 400 --precision fp32 --out "$runs/a" $small
+grep -q '"precision": "fp32"' "$runs/a/system.json" || complain "a run does not note its precision"
 # shellcheck disable=SC2086
 accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
 accepts "over 3 episodes" eval "$runs/a" --episodes 3

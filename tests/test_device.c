@@ -47,6 +47,35 @@ static void cuda_works_or_says_in_one_line_why_not(void **state)
     assert_null(strchr(fans_error(), '\n'));
 }
 
+static void precisions_have_names(void **state)
+{
+    (void)state;
+    nn_precision p;
+    assert_int_equal(nn_precision_find(&p, "bf16"), 0);
+    assert_int_equal(p, NN_BF16);
+    assert_int_equal(nn_precision_find(&p, "fp32"), 0);
+    assert_int_equal(p, NN_FP32);
+    assert_int_equal(nn_precision_find(&p, "tf23"), FANS_EINVAL);
+    assert_string_equal(fans_error(), "--precision tf23: not one of fp32, tf32 and bf16; "
+                                      "did you mean 'tf32'?");
+}
+
+/* Never silently in another precision than the one asked for. */
+static void lower_precisions_need_a_gpu(void **state)
+{
+    (void)state;
+    nn_backend *b;
+    assert_int_equal(nn_device_new(&b, "cpu", NN_BF16, threads, NULL, 0), FANS_EINVAL);
+    assert_string_equal(fans_error(), "--precision bf16 needs a GPU: --device cuda");
+    if (nn_device_new(&b, "auto", NN_TF32, threads, NULL, 0) == 0) {
+        assert_non_null(strstr(nn_backend_name(b), "cuda"));
+        nn_backend_free(b);
+        return;
+    }
+    assert_non_null(strstr(fans_error(), "--precision tf32 needs a GPU: no GPU: "));
+    assert_null(strchr(fans_error(), '\n'));
+}
+
 static void wrong_names_are_refused(void **state)
 {
     (void)state;
@@ -64,6 +93,8 @@ int main(void)
         cmocka_unit_test(the_cpu_is_always_there),
         cmocka_unit_test(auto_finds_something_and_says_why),
         cmocka_unit_test(cuda_works_or_says_in_one_line_why_not),
+        cmocka_unit_test(precisions_have_names),
+        cmocka_unit_test(lower_precisions_need_a_gpu),
         cmocka_unit_test(wrong_names_are_refused),
     };
     if (pool_new(&threads, 1) < 0) return 1;

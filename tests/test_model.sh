@@ -42,6 +42,7 @@ for word in C_ss touched all theta_s0 "one step ahead"; do
     grep -qF "$word" "$folder/a.txt" || complain "fit does not print $word"
 done
 grep -q '"f1"' "$folder/a.json" || complain "fit's figures lack F1"
+grep -q '"precision": "fp32"' "$folder/a.json" || complain "fit's figures lack the precision"
 
 # what was kept is what was fitted
 "$fans" model eval "$folder/a" --episodes 40 --json "$folder/eval.json" >"$folder/eval.txt" 2>&1 ||
@@ -59,6 +60,9 @@ refuses 1 "$folder/d/config.ini: made with another config" model fit "$folder/ta
     --transitions 500 --out "$folder/d" --resume --set fnvae.lr=0.1
 refuses 2 "model fit: --save and --resume need --out DIR" model fit "$folder/task.ini" --resume
 refuses 1 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
+refuses 1 "--precision fp23: not one of fp32, tf32 and bf16; did you mean 'fp32'?" model fit "$folder/task.ini" --precision fp23
+refuses 1 "--precision tf32 needs a GPU: --device cuda" model fit "$folder/task.ini" --precision tf32
+CUDA_VISIBLE_DEVICES='' refuses 1 "--precision tf32 needs a GPU: no GPU: " model fit "$folder/task.ini" --device auto --precision tf32
 
 # the graph
 "$fans" graph "$folder/a" --svg "$folder/g.svg" --dot "$folder/g.dot" --json "$folder/g.json" >"$folder/g.txt" ||

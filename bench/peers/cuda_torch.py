@@ -50,6 +50,10 @@ def captured(fn):
     return graph.replay
 
 
+def compute_in(precision):
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+
+
 def adam(params, lr=3e-4):
     return torch.optim.Adam(params, lr=lr, fused=True, capturable=True)
 
@@ -72,7 +76,8 @@ class Bank(torch.nn.Module):
 
 # ---- SAC: R replicas of 57 observations, 6 actions, 2x256, twin critics, batch 256 ----------------
 
-def sac(R):
+def sac(R, precision="fp32"):
+    compute_in(precision)
     B, O, A, H = 256, 57, 6, 256
     obs, act, nxt = (torch.rand(R, B, n, device=D) for n in (O, A, O))
     reward, end = torch.rand(R, B, 1, device=D), torch.zeros(R, B, 1, device=D)
@@ -128,8 +133,7 @@ def mlp(sizes):
 
 
 def fnvae(precision):
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    compute_in(precision)
     T, B, d, m, p, q, encoder, width, dense = 50, 256, 17, 6, 20, 20, 256, 512, 512
     s, a, r, s1, ds = (torch.rand(T, B, n, device=D) * 2 - 1 for n in (d, m, 1, d, d))
     valid = (torch.arange(T * B, device=D) % 7 != 3).float().reshape(T, B, 1)
@@ -201,7 +205,7 @@ def fnvae(precision):
 
 def lstm(precision):
     """cuDNN's LSTM alone, forward and backward, at the encoder's size."""
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    compute_in(precision)
     net = torch.nn.LSTM(256, 256, device=D)
     x, own = torch.rand(50, 256, 256, device=D, requires_grad=True), list(net.parameters())
 
@@ -213,6 +217,7 @@ def lstm(precision):
 
 STEPS = {
     "sac-1": lambda: sac(1), "sac-10": lambda: sac(10), "sac-54": lambda: sac(54),
+    "sac-10-tf32": lambda: sac(10, "tf32"), "sac-54-tf32": lambda: sac(54, "tf32"),
     "fnvae-fp32": lambda: fnvae("fp32"), "fnvae-tf32": lambda: fnvae("tf32"),
     "lstm-fp32": lambda: lstm("fp32"), "lstm-tf32": lambda: lstm("tf32"),
 }

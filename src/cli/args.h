@@ -67,7 +67,12 @@ typedef struct arg {
 /* Every command that prints figures takes this one; see cli_write_json. */
 #define ARG_JSON(to) ARG_TEXT("json", "F", to, "also write the figures to the file F, as JSON")
 
-#define ARGS(args)   (args), sizeof(args) / sizeof *(args)
+/* Every command that learns on a GPU takes this one; see nn_precision_find. */
+#define ARG_PRECISION(to)          \
+    ARG_TEXT("precision", "P", to, \
+             "of matrix products: fp32 (the default); tf32 or bf16, on a GPU, faster and coarser")
+
+#define ARGS(args) (args), sizeof(args) / sizeof *(args)
 
 /* Fills in the variables. 0; or 1 after `--help`, which it has printed; or CLI_USAGE, with a
  * message that names the command. */

@@ -10,7 +10,7 @@
 /* ---- fit ------------------------------------------------------------------------------------- */
 
 typedef struct fit {
-    const char *config, *data, *out, *preset, *device, *json;
+    const char *config, *data, *out, *preset, *device, *precision, *json;
     int transitions, seed, threads, episodes, report, save, stop;
     bool resume;
     arg_list settings;
@@ -21,7 +21,9 @@ typedef struct fit {
 
 static int fit_prepare(fit *k)
 {
+    nn_precision precision;
     int rc = 0;
+    TRY(nn_precision_find(&precision, k->precision));
     if ((k->save || k->resume) && !k->out)
         TRY(fans_fail(CLI_USAGE, "model fit: --save and --resume need --out DIR"));
     TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
@@ -30,7 +32,7 @@ static int fit_prepare(fit *k)
     if (k->m.data.transitions < k->m.o.window)
         TRY(fans_fail(CLI_USAGE, "model fit: --transitions %d: fewer than fnvae.window = %d",
                       k->m.data.transitions, k->m.o.window));
-    TRY(model_run_make(&k->m, k->device, k->threads));
+    TRY(model_run_make(&k->m, k->device, precision, k->threads));
     if (k->data)
         TRY(model_run_read(&k->m, &k->life, k->data));
     else
@@ -93,6 +95,8 @@ static int fit_finish(fit *k, double seconds)
     if (k->out) TRY(model_run_save(&k->m, k->out));
     TRY(model_run_eval(&k->m, k->episodes, &e));
     json_t *figures = model_eval_json(&k->m, &e);
+    json_object_set_new(figures, "device", json_string(nn_backend_name(k->m.backend)));
+    json_object_set_new(figures, "precision", json_string(k->precision));
     json_object_set_new(figures, "seconds", json_real(seconds));
     json_object_set_new(figures, "costs", costs_json(k->m.f));
     json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.f->g)));
@@ -106,13 +110,15 @@ out:
 
 static int model_fit(int argc, char **argv)
 {
-    fit k = {.preset = "standard", .device = "cpu", .seed = -1, .episodes = 200};
+    fit k = {
+        .preset = "standard", .device = "cpu", .precision = "fp32", .seed = -1, .episodes = 200};
     const arg args[] = {
         ARG_WORD("CONFIG", &k.config, "an .ini file with [env], [change.FACTOR] and [fnvae]"),
         ARG_TEXT("data", "F", &k.data, "learn from what `fans rollout --csv F` wrote instead"),
         ARG_TEXT("out", "DIR", &k.out, "keep the model in the folder DIR"),
         ARG_TEXT("preset", "NAME", &k.preset, "paper, standard (the default) or small"),
         ARG_TEXT("device", "D", &k.device, "cpu (the default), cuda or auto"),
+        ARG_PRECISION(&k.precision),
         ARG_INT("transitions", &k.transitions, 100, 100000000, "to collect and learn from (20000)"),
         ARG_INT("seed", &k.seed, 0, 2147483647, "of data and model (0)"),
         ARG_INT("threads", &k.threads, 0, 1024, "0 = one per core (the default)"),

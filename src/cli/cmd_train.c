@@ -244,6 +244,7 @@ int cmd_train(int argc, char **argv)
                  "several configs or algorithms (runs)"),
         ARG_INT("steps", &w.steps, 1, 2000000000, "length of a run in steps"),
         ARG_TEXT("device", "D", &w.device, "auto, cpu or cuda"),
+        ARG_PRECISION(&w.precision),
         ARG_INT("threads", &w.threads, 0, 256, "threads to use; 0 = one per core"),
         ARG_FLAG("quiet", &quiet, "no progress"),
         ARG_JSON(&json),

@@ -54,7 +54,7 @@ out:
     return rc;
 }
 
-int model_run_make(model_run *m, const char *device, int threads)
+int model_run_make(model_run *m, const char *device, nn_precision precision, int threads)
 {
     int rc = 0;
     uint64_t seed = (uint64_t)m->data.seed;
@@ -64,7 +64,7 @@ int model_run_make(model_run *m, const char *device, int threads)
     if (z.p < 1) z.p = 1; /* a factor that never moves, where the task has none */
     if (z.q < 1) z.q = 1;
     TRY(pool_new(&m->pool, threads));
-    TRY(nn_device_new(&m->backend, device, NN_FP32, m->pool, NULL, 0));
+    TRY(nn_device_new(&m->backend, device, precision, m->pool, NULL, 0));
     fnvae_options o = m->o;
     TRY(fnvae_new(&m->f, m->backend, &o, z, 1, &seed, 1, NULL));
 out:
@@ -147,7 +147,7 @@ int model_run_open(model_run *m, const char *folder, const char *device, int thr
     char path[4096];
     path_in(path, sizeof path, folder, "config.ini");
     TRY(model_run_load(m, path, "standard", NULL));
-    TRY(model_run_make(m, device, threads));
+    TRY(model_run_make(m, device, NN_FP32, threads));
     TRY(read_state(m, folder));
 out:
     return rc;

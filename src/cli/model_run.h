@@ -27,7 +27,7 @@ typedef struct model_run {
 
 /* From a config; the preset and the settings are its lowest and highest layer. Then `make`. */
 int model_run_load(model_run *m, const char *config, const char *preset, const arg_list *settings);
-int model_run_make(model_run *m, const char *device, int threads);
+int model_run_make(model_run *m, const char *device, nn_precision precision, int threads);
 void model_run_free(model_run *m);
 
 /* `count` transitions of the lifetime `index` with random actions. */

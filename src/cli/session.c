@@ -156,19 +156,19 @@ const session_run *session_run_of(const session *s, int entry, int seed)
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 /* The software and the machine, for the run folders. */
-static char *describe_system(const char *device)
+static char *describe_system(const session *s, const session_wish *w)
 {
     char cpu[128];
     const dnnl_version_t *v = dnnl_version();
     os_cpu_name(cpu, sizeof cpu);
-    json_t *all =
-        json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s}", "version", fans_version(), "commit",
-                  version_commit(), "compiler", version_compiler(), "mujoco", mj_versionString(),
-                  "onednn", json_sprintf("%d.%d.%d", v->major, v->minor, v->patch), "cpu", cpu,
-                  "cores", os_cores(), "device", device);
-    char *s = json_text(all);
+    json_t *all = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:s}", "version", fans_version(), "commit",
+        version_commit(), "compiler", version_compiler(), "mujoco", mj_versionString(), "onednn",
+        json_sprintf("%d.%d.%d", v->major, v->minor, v->patch), "cpu", cpu, "cores", os_cores(),
+        "device", nn_backend_name(s->backends[0]), "precision", w->precision);
+    char *out = json_text(all);
     json_decref(all);
-    return s;
+    return out;
 }
 
 int session_open(session *s, const session_wish *w)
@@ -176,13 +176,14 @@ int session_open(session *s, const session_wish *w)
     int rc = 0;
     *s = (session){.seeds = w->seeds};
     os_open_many(); /* every run has some */
+    TRY(nn_precision_find(&s->precision, w->precision));
     TRY(read_configs(s, w));
     TRY(list_entries(s, w));
     TRY(list_runs(s));
     TRY(pool_new(&s->pool, w->threads));
     TRY((s->backends = mem_alloc((size_t)s->run_count * sizeof(nn_backend *))) ? 0 : FANS_ENOMEM);
-    TRY(nn_device_new(&s->backends[0], w->device, NN_FP32, s->pool, NULL, 0));
-    TRY((s->system = describe_system(nn_backend_name(s->backends[0]))) ? 0 : FANS_ENOMEM);
+    TRY(nn_device_new(&s->backends[0], w->device, s->precision, s->pool, NULL, 0));
+    TRY((s->system = describe_system(s, w)) ? 0 : FANS_ENOMEM);
     TRY(session_group(s, w));
 out:
     if (rc < 0) session_close(s);

@@ -42,6 +42,7 @@ typedef struct session {
     session_entry *entries;
     session_run *runs; /* entry by entry, seed by seed */
     int config_count, entry_count, run_count, seeds;
+    nn_precision precision;
     training **trainings;
     nn_backend **backends; /* one each: what is queued for one must not wait for another */
     train_run *members;    /* [run_count] the runs once more, training by training */
@@ -56,11 +57,17 @@ typedef struct session_wish {
     const char *algos;         /* with commas between */
     const char *out, *command; /* out: NULL = below runs/ */
     const char *device;        /* auto, cpu or cuda */
+    const char *precision;     /* fp32, tf32 or bf16 */
     int seed, seeds, steps, threads;
     bool look_only;
 } session_wish;
-#define SESSION_WISH \
-    ((session_wish){.device = "auto", .preset = "standard", .seed = -1, .seeds = 1, .steps = -1})
+#define SESSION_WISH                      \
+    ((session_wish){.device = "auto",     \
+                    .precision = "fp32",  \
+                    .preset = "standard", \
+                    .seed = -1,           \
+                    .seeds = 1,           \
+                    .steps = -1})
 
 int session_open(session *s, const session_wish *w);
 

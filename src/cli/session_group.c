@@ -96,7 +96,7 @@ static int make_training(session *s, const session_wish *w, const session_run *f
     snprintf(setup.options.algo, sizeof setup.options.algo, "%s", setup.algo->name);
     setup.count = collect(s, first, s->members + *made);
     *made += setup.count;
-    if (!*backend) TRY(nn_device_new(backend, w->device, NN_FP32, s->pool, NULL, 0));
+    if (!*backend) TRY(nn_device_new(backend, w->device, s->precision, s->pool, NULL, 0));
     setup.backend = *backend;
     TRY(training_new(&s->trainings[s->training_count], &setup));
     s->training_count++;

@@ -76,7 +76,7 @@ int nn_cpu_new(nn_backend **out, struct pool *p); /* borrows the pool */
 
 /* A GPU. The code for it is a library of its own, opened here; fails with one line that says what
  * is missing. Plans and optimiser steps are then only queued: they return before they are done. */
-typedef enum { NN_FP32, NN_TF32, NN_BF16 } nn_precision; /* of large matrix products */
+typedef enum { NN_FP32, NN_TF32, NN_BF16 } nn_precision; /* of matrix products */
 typedef struct nn_cuda_options {
     int device;
     nn_precision precision;
@@ -85,9 +85,13 @@ int nn_cuda_new(nn_backend **out, const nn_cuda_options *o);
 
 /* By name, as users choose it: "cpu", "cuda", "cuda:1" (the second GPU), or "auto", which is a GPU
  * where there is one and the CPU where not. `why`, where not NULL, gets a line on what "auto" chose
- * and why. */
+ * and why. The CPU computes in fp32 and refuses anything lower, "auto" then finds a GPU or fails.
+ */
 int nn_device_new(nn_backend **out, const char *device, nn_precision precision, struct pool *p,
                   char *why, size_t size);
+
+/* "fp32", "tf32" or "bf16". */
+int nn_precision_find(nn_precision *out, const char *name);
 
 /* Says in one line which GPU there is, or why there is none; 0 or a negative code. */
 int nn_cuda_probe(char *out, size_t size);

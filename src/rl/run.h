@@ -2,7 +2,7 @@
  *
  *     config.ini    everything that was asked for, resolved; reads back to the same run
  *     command.txt   how it was started, one line a start
- *     system.json   versions and machine
+ *     system.json   versions, machine and precision
  *     metrics.csv   one row per episode: the same seed gives the same bytes
  *     beliefs.csv   what was believed, and what was true, at some steps of every episode
  *     graph.json    the causal graph that was found; `fans graph` draws it

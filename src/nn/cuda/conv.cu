@@ -133,36 +133,39 @@ struct to_output {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-template <class A, class B, class Out>
-__global__ void __launch_bounds__(conv_tile::THREADS, conv_tile::RESIDENT)
+template <class TILE, class A, class B, class Out>
+__global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     product(const __grid_constant__ A a, const __grid_constant__ B b,
             const __grid_constant__ Out out, int m, int n, int k)
 {
     await_previous();
-    __shared__ conv_tile::memory mem;
-    conv_tile::run(mem, (int)blockIdx.x * conv_tile::HEIGHT, (int)blockIdx.y * conv_tile::WIDTH, m,
-                   n, 0, k, one_by_one<A>{a}, one_by_one<B>{b}, out);
+    __shared__ typename TILE::memory mem;
+    TILE::run(mem, (int)blockIdx.x * TILE::HEIGHT, (int)blockIdx.y * TILE::WIDTH, m, n, 0, k,
+              one_by_one<A>{a}, one_by_one<B>{b}, out);
 }
 
 template <class A, class B, class Out>
 static void run_product(gpu *self, const A &a, const B &b, const Out &out, int m, int n, int k)
 {
     dim3 grid(blocks_of((size_t)m, conv_tile::HEIGHT), blocks_of((size_t)n, conv_tile::WIDTH));
-    launch(self, "convolution", product<A, B, Out>, grid, conv_tile::THREADS, a, b, out, m, n, k);
+    void (*kernel)(A, B, Out, int, int, int) = self->precision == NN_FP32
+                                                   ? product<conv_tile, A, B, Out>
+                                                   : product<conv_tile::plain, A, B, Out>;
+    launch(self, "convolution", kernel, grid, conv_tile::THREADS, a, b, out, m, n, k);
 }
 
 /* The weights' gradient: few tiles and a long inner dimension, which blocks share. */
-template <class A, class B>
-__global__ void __launch_bounds__(conv_tile::THREADS, conv_tile::RESIDENT)
+template <class TILE, class A, class B>
+__global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
     split_product(const __grid_constant__ A a, const __grid_constant__ B b, float *parts, int m,
                   int n, int k, int length)
 {
     await_previous();
     int from = (int)blockIdx.z * length, to = from + length < k ? from + length : k;
     into out = {parts + (size_t)blockIdx.z * (size_t)m * (size_t)n, n, false, NULL, NN_LINEAR};
-    __shared__ conv_tile::memory mem;
-    conv_tile::run(mem, (int)blockIdx.x * conv_tile::HEIGHT, (int)blockIdx.y * conv_tile::WIDTH, m,
-                   n, from, to, one_by_one<A>{a}, one_by_one<B>{b}, out);
+    __shared__ typename TILE::memory mem;
+    TILE::run(mem, (int)blockIdx.x * TILE::HEIGHT, (int)blockIdx.y * TILE::WIDTH, m, n, from, to,
+              one_by_one<A>{a}, one_by_one<B>{b}, out);
 }
 
 struct sum_splits {
@@ -197,8 +200,11 @@ static void run_split(gpu *self, const A &a, const B &b, float *to, bool add, in
     int length = (k + splits - 1) / splits;
     grid.z = (unsigned)((k + length - 1) / length);
     float *parts = (float *)self->now->workspace;
-    launch(self, "convolution's weights", split_product<A, B>, grid, conv_tile::THREADS, a, b,
-           parts, m, n, k, length);
+    void (*kernel)(A, B, float *, int, int, int, int) = self->precision == NN_FP32
+                                                            ? split_product<conv_tile, A, B>
+                                                            : split_product<conv_tile::plain, A, B>;
+    launch(self, "convolution's weights", kernel, grid, conv_tile::THREADS, a, b, parts, m, n, k,
+           length);
     run_sum_columns(self, sum_splits{parts, to, m * n, add, true}, (int)grid.z, m * n, 1, false);
 }
 

@@ -6,7 +6,7 @@
  * of their own. Products of one network are too small to fill a GPU, and what counts is how long
  * one tile takes; joined inputs are read where they lie. Those of many replicas stream their
  * operands through wide tiles, and inputs are joined beforehand. Large ones (linear_big.cu) go
- * through cuBLAS. */
+ * through cuBLAS. In the lower precisions the tiles are plain ones. */
 #include <type_traits>
 
 #include "nn/cuda/linear.cuh"
@@ -110,7 +110,9 @@ template <class TILE> static void launch_forward(const nn_call *c)
     nn_shape W = c->in[LINEAR_INPUTS(c)].shape;
     dim3 grid(blocks_of((size_t)W.D, TILE::WIDTH), blocks_of(nn_rows(c->out.shape), TILE::HEIGHT),
               (unsigned)(W.T * c->replicas));
-    launch(gpu_of(c), "linear", forward<TILE>, grid, TILE::THREADS, *c);
+    void (*kernel)(nn_call) =
+        gpu_of(c)->precision == NN_FP32 ? forward<TILE> : forward<typename TILE::plain>;
+    launch(gpu_of(c), "linear", kernel, grid, TILE::THREADS, *c);
 }
 
 void linear_forward(const nn_call *c)
@@ -256,9 +258,12 @@ template <class WIDE, class NARROW> static void launch_backward(const nn_call *c
         j->tiles = j->row_tiles * j->column_tiles * c->replicas * (sums ? 1 : N);
         all->tiles += j->tiles;
     }
+    void (*kernel)(nn_call, jobs) = gpu_of(c)->precision == NN_FP32
+                                        ? backward<WIDE, NARROW>
+                                        : backward<typename WIDE::plain, typename NARROW::plain>;
     if (all->tiles > 0)
-        launch(gpu_of(c), "linear backward", backward<WIDE, NARROW>, dim3((unsigned)all->tiles),
-               WIDE::THREADS, *c, *all);
+        launch(gpu_of(c), "linear backward", kernel, dim3((unsigned)all->tiles), WIDE::THREADS, *c,
+               *all);
 }
 
 void linear_backward(const nn_call *c)

@@ -4,8 +4,8 @@
  * cell for them as it writes. Backward, a block computes dh for some units of step t, from the
  * gates' gradients of step t + 1, and goes on to the gates' gradients of step t. So a step is one
  * kernel, and steps follow each other inside the plan's graph; the two encoders of an FN-VAE run
- * side by side. In the lower precisions the products are tf32. Scratch
- * memory is laid out as on the CPU: gates, tanh c, h before each step, and dc.
+ * side by side. In the lower precisions the products are plain ones. Scratch memory is laid out as
+ * on the CPU: gates, tanh c, h before each step, and dc.
  *
  *     i, f, g, o = gates_t + h_{t-1} W;   c_t = σ(f) c_{t-1} + σ(i) tanh(g);   h_t = σ(o) tanh(c_t)
  */
@@ -110,20 +110,20 @@ __device__ static void forward_cell(const nn_call *c, int r, int t, int b, int u
         p.h_before[(row + (size_t)B) * h + u] = starts(c, r, t + 1, b) ? 0 : now;
 }
 
-template <bool PRECISE>
-__global__ static void __launch_bounds__(THREADS, gate_tile::RESIDENT)
+template <class TILE>
+__global__ static void __launch_bounds__(THREADS, TILE::RESIDENT)
     forward_step(const __grid_constant__ nn_call c, int t)
 {
     await_previous();
     __shared__ float sums[32][4 * UNITS + 1];
-    __shared__ gate_tile::memory mem;
+    __shared__ typename TILE::memory mem;
     int r = (int)blockIdx.z, H = c.in[1].shape.B, B = c.out.shape.B;
     int row0 = (int)blockIdx.y * 32, unit0 = (int)blockIdx.x * UNITS;
     size_t at = (size_t)t * (size_t)B * (size_t)H;
     matrix<true> h(parts_of(&c, r).h_before + at, H);
     gate_weights W = {nn_v(&c.in[1], r), H, unit0, is_aligned(nn_v(&c.in[1], r), H)};
     to_shared out = {sums, row0};
-    gate_tile::run<PRECISE>(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
+    TILE::run(mem, row0, 0, B, 4 * UNITS, 0, H, h, W, out);
     __syncthreads();
     int b = (int)threadIdx.x / UNITS, u = (int)threadIdx.x % UNITS;
     if (row0 + b < B && unit0 + u < H) forward_cell(&c, r, t, row0 + b, unit0 + u, &sums[b][u]);
@@ -137,7 +137,7 @@ void lstm_forward(const nn_call *c)
            THREADS, *c);
     dim3 grid(blocks_of(H, UNITS), blocks_of(B, 32), (unsigned)c->replicas);
     void (*step)(nn_call, int) =
-        self->precision == NN_FP32 ? forward_step<true> : forward_step<false>;
+        self->precision == NN_FP32 ? forward_step<gate_tile> : forward_step<gate_tile::plain>;
     for (int t = 0; t < c->out.shape.T; t++) launch(self, "lstm", step, grid, THREADS, *c, t);
 }
 
@@ -188,21 +188,21 @@ struct state_gradient {
 };
 
 /* dh_t = dgates_{t+1} W^T, then what becomes of it. t = -1: the state before the first step. */
-template <bool PRECISE>
+template <class TILE>
 __global__ static void __launch_bounds__(THREADS)
     backward_step(const __grid_constant__ nn_call c, int t)
 {
     await_previous();
     int r = (int)blockIdx.z, H = c.in[1].shape.B, B = c.out.shape.B;
     int row0 = (int)blockIdx.y * 32, unit0 = (int)blockIdx.x * 16;
-    __shared__ small_tile::memory mem;
+    __shared__ typename TILE::memory mem;
     int depth = t + 1 == c.out.shape.T ? 0 : 4 * H;
     size_t at = (size_t)(t + 1) * (size_t)B * 4 * (size_t)H;
     matrix<true> d(parts_of(&c, r).gates + at, 4 * H), W(nn_v(&c.in[1], r), 4 * H);
     if (t < 0)
-        small_tile::run<PRECISE>(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
+        TILE::run(mem, row0, unit0, B, H, 0, depth, d, W, state_gradient{&c, r});
     else
-        small_tile::run<PRECISE>(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
+        TILE::run(mem, row0, unit0, B, H, 0, depth, d, W, cell_gradient{&c, r, t});
 }
 
 /* dW = h_before^T dgates, over all rows at once */
@@ -233,7 +233,7 @@ void lstm_backward(const nn_call *c)
     dim3 grid(blocks_of(H, 16), blocks_of(B, 32), (unsigned)c->replicas);
     bool state = STATE(c) > 0 && c->in[STATE(c)].g;
     void (*step)(nn_call, int) =
-        self->precision == NN_FP32 ? backward_step<true> : backward_step<false>;
+        self->precision == NN_FP32 ? backward_step<small_tile> : backward_step<small_tile::plain>;
     for (int t = c->out.shape.T - 1; t >= (state ? -1 : 0); t--)
         launch(self, "lstm backward", step, grid, THREADS, *c, t);
     if (c->in[1].g) weight_gradient(c);

@@ -2,8 +2,8 @@
  *
  * Products run on the tensor cores, which multiply numbers of 11 significant bits and add in fp32.
  * For fp32 every operand is split into two such numbers, a = high + low, and three products are
- * added: low·high + high·low + high·high; what is left out is some 2^-22 of a product. In the
- * lower precisions the last one alone is taken.
+ * added: low·high + high·low + high·high; what is left out is some 2^-22 of a product. For the
+ * lower precisions every tile has a `plain` twin, which takes one product of rounded operands.
  *
  * The products of a small network are too small to fill a GPU: what counts is how long one block
  * takes. So a block may split the inner dimension among groups of warps, which all work on the same
@@ -19,11 +19,13 @@
 
 /* ---- the arithmetic -------------------------------------------------------------------------- */
 
-/* x = high + low; the tensor cores ignore the bits of low that they have no room for. */
-__device__ inline void split(float x, unsigned *high, unsigned *low)
+/* x = high + low; the tensor cores ignore bits that they have no room for. Or x rounded as
+ * by cvt.rna, which takes more instructions; x · 0 keeps what is no number from becoming one. */
+template <bool PRECISE> __device__ inline void split(float x, unsigned *high, unsigned *low)
 {
-    *high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
-    *low = __float_as_uint(x - __uint_as_float(*high));
+    unsigned up = __float_as_uint(x) + 0x1000u;
+    *high = PRECISE ? up & 0xffffe000u : __float_as_uint(__fmaf_rn(x, 0, __uint_as_float(up)));
+    *low = PRECISE ? __float_as_uint(x - __uint_as_float(*high)) : 0;
 }
 
 /* sum += a b, 16 × 8 × 8 by a warp. Thread 4g + t holds rows g, g + 8 of a and column g of b, at
@@ -107,7 +109,10 @@ template <int LENGTH, int DEPTH> struct slice {
 
 /* TALL × WIDE tiles of DOWN × ACROSS warps, GROUPS ways to split k, DEPTH numbers at a time. With
  * one group, operands are copied in the background, STAGES slices at a time. */
-template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int STAGES> struct tile {
+template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int STAGES,
+          bool PRECISE = true>
+struct tile {
+    typedef tile<TALL, WIDE, DOWN, ACROSS, GROUPS, DEPTH, STAGES, false> plain;
     enum { HEIGHT = TALL, WIDTH = WIDE, TEAM = 32 * DOWN * ACROSS, THREADS = TEAM * GROUPS };
     enum { ROWS = TALL / DOWN / 16, COLUMNS = WIDE / ACROSS / 8 }; /* products of a warp */
     enum { STREAMED = STAGES > 1, REGISTERS = STREAMED && ROWS * COLUMNS < 8 ? 80 : 128 };
@@ -125,8 +130,9 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
     };
 
     /* A warp's part of the tile. The tensor cores cut off what a sum has no room for instead of
-     * rounding it: so each slice's sum is begun at 0, and added to the rest by ordinary means. */
-    template <bool PRECISE> struct sums {
+     * rounding it: so each slice's sum is begun at 0, and added to the rest by ordinary means. In a
+     * plain tile rounded operands cost far more than that: it goes on with the sum it has. */
+    struct sums {
         float2 at[ROWS][COLUMNS][2]; /* rows g, g + 8 of 16 × 8 */
 
         template <bool A_ALONG, bool B_ALONG>
@@ -141,19 +147,20 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
 #pragma unroll
                 for (int i = 0; i < 2 * ROWS; i++) {
                     float2 x = from_a.pair(8 * i, k);
-                    split(x.x, &ah[i / 2][i % 2], &al[i / 2][i % 2]);
-                    split(x.y, &ah[i / 2][i % 2 + 2], &al[i / 2][i % 2 + 2]);
+                    split<PRECISE>(x.x, &ah[i / 2][i % 2], &al[i / 2][i % 2]);
+                    split<PRECISE>(x.y, &ah[i / 2][i % 2 + 2], &al[i / 2][i % 2 + 2]);
                 }
 #pragma unroll
                 for (int j = 0; j < COLUMNS; j++) {
                     float2 x = from_b.pair(8 * j, k);
-                    split(x.x, &bh[j][0], &bl[j][0]);
-                    split(x.y, &bh[j][1], &bl[j][1]);
+                    split<PRECISE>(x.x, &bh[j][0], &bl[j][0]);
+                    split<PRECISE>(x.y, &bh[j][1], &bl[j][1]);
                 }
                 if (PRECISE) multiply_all(part, al, bh);
                 if (PRECISE) multiply_all(part, ah, bl);
-                multiply_all(part, ah, bh);
+                multiply_all(PRECISE ? part : at, ah, bh);
             }
+            if (!PRECISE) return;
             each([&](int i, int j, int h) {
                 at[i][j][h].x += part[i][j][h].x;
                 at[i][j][h].y += part[i][j][h].y;
@@ -219,8 +226,8 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
                    k0 + k + (F::along ? 0 : i * APART), extent, depth);
     }
 
-    template <bool PRECISE, class A, class B>
-    __device__ static void stream(sums<PRECISE> *total, slices &s, int row0, int column0, int down,
+    template <class A, class B>
+    __device__ static void stream(sums *total, slices &s, int row0, int column0, int down,
                                   int across, int m, int n, int from, int depth, const A &a,
                                   const B &b)
     {
@@ -272,9 +279,9 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
         }
     }
 
-    template <bool PRECISE, class A, class B>
-    __device__ static void gather(sums<PRECISE> *total, slices &s, int row0, int column0, int m,
-                                  int n, int from, int depth, const A &a, const B &b)
+    template <class A, class B>
+    __device__ static void gather(sums *total, slices &s, int row0, int column0, int m, int n,
+                                  int from, int depth, const A &a, const B &b)
     {
         static_assert(STREAMED || TEAM == 32, "a group is a warp");
         enum { QUADS_A = left::QUADS / 32, QUADS_B = right::QUADS / 32 };
@@ -298,9 +305,9 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
     }
 
     /* The groups' sums, added up in order. */
-    template <bool PRECISE, class Out>
-    __device__ static void add_up(sums<PRECISE> *total, memory &mem, int row0, int column0, int m,
-                                  int n, const Out &out)
+    template <class Out>
+    __device__ static void add_up(sums *total, memory &mem, int row0, int column0, int m, int n,
+                                  const Out &out)
     {
         float(*mine)[WIDE + 8] = mem.sum[threadIdx.x / 32];
         __syncthreads();
@@ -320,11 +327,11 @@ template <int TALL, int WIDE, int DOWN, int ACROSS, int GROUPS, int DEPTH, int S
 
     /* Rows from row0 and columns from column0 of an m × n product; k runs over [from, depth).
      * Groups hand their sums to out(row, column, sum), one group by twos to out.put: see `into`. */
-    template <bool PRECISE = true, class A, class B, class Out>
+    template <class A, class B, class Out>
     __device__ static void run(memory &mem, int row0, int column0, int m, int n, int from,
                                int depth, const A &a, const B &b, const Out &out)
     {
-        sums<PRECISE> total = {};
+        sums total = {};
         if constexpr (STREAMED) {
             int warp = (int)threadIdx.x / 32;
             int down = warp / ACROSS * (TALL / DOWN), across = warp % ACROSS * (WIDE / ACROSS);
