@@ -11,19 +11,20 @@
 #include "base/mem.h"
 #include "rl/crc32c.h"
 
-enum { MOST_RECORD = 512 };
+enum { MOST_RECORD = 8192 }; /* a hundred scalars */
+
+/* A record while it is built. One that grows too large is refused when it is written. */
+typedef struct record {
+    unsigned char b[MOST_RECORD];
+    size_t n;
+} record;
 
 struct events {
     int fd;
     int64_t length;
     char *path;
+    record summary; /* of the step's scalars so far */
 };
-
-/* A record while it is built. Messages are small and their sizes known to be below MOST_RECORD. */
-typedef struct record {
-    unsigned char b[MOST_RECORD];
-    size_t n;
-} record;
 
 static void put(record *r, const void *bytes, size_t n)
 {
@@ -80,7 +81,7 @@ static int write_record(events *e, const record *data)
     put(&r, &crc_n, 4);
     put(&r, data->b, data->n);
     put(&r, &crc, 4);
-    if (r.n > MOST_RECORD) return fans_fail(FANS_EINVAL, "%s: a tag is too long", e->path);
+    if (r.n > MOST_RECORD) return fans_fail(FANS_EINVAL, "%s: too many scalars", e->path);
     ssize_t k = write(e->fd, r.b, r.n);
     if (k != (ssize_t)r.n)
         return fans_fail(FANS_EIO, "%s: cannot write: %s", e->path,
@@ -118,19 +119,24 @@ out:
     return rc;
 }
 
-int events_scalar(events *e, const char *tag, int64_t step, double value)
+void events_add(events *e, const char *tag, double value)
 {
-    record v = {.n = 0}, summary = {.n = 0}, event = {.n = 0};
+    record v = {.n = 0};
     float f = (float)value;
     put_block(&v, 1, tag, strlen(tag));
     put_key(&v, 2, 5);
     put(&v, &f, 4);
-    if (v.n > MOST_RECORD) return fans_fail(FANS_EINVAL, "%s: a tag is too long", e->path);
-    put_block(&summary, 1, v.b, v.n);
+    put_block(&e->summary, 1, v.b, v.n);
+}
+
+int events_write(events *e, int64_t step)
+{
+    record event = {.n = 0};
     put_double(&event, 1, wall_time());
     put_key(&event, 2, 0);
     put_varint(&event, (uint64_t)step);
-    put_block(&event, 5, summary.b, summary.n);
+    put_block(&event, 5, e->summary.b, e->summary.n);
+    e->summary.n = 0;
     return write_record(e, &event);
 }
 

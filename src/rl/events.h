@@ -12,7 +12,11 @@ typedef struct events events;
 
 /* Opens `path`; with `keep` >= 0 it must exist, and is cut to that many bytes. */
 int events_open(events **out, const char *path, int64_t keep);
-int events_scalar(events *e, const char *tag, int64_t step, double value);
+
+/* Scalars of one step, one by one, and then written together. */
+void events_add(events *e, const char *tag, double value);
+int events_write(events *e, int64_t step);
+
 int events_sync(events *e);
 int64_t events_length(const events *e);
 void events_close(events *e);

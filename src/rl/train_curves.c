@@ -17,9 +17,7 @@ static double mean_recent(const replica *p, const double *ring)
 
 typedef struct emitting {
     text *row;
-    run *run;
-    int64_t step;
-    int rc;
+    events *events;
 } emitting;
 
 static void emit_name(void *user, const char *name, double value)
@@ -33,7 +31,7 @@ static void emit_value(void *user, const char *name, double value)
 {
     emitting *e = user;
     text_add(e->row, ",%.9g", value);
-    if (e->rc == 0) e->rc = events_scalar(e->run->events, name, e->step, value);
+    events_add(e->events, name, value);
 }
 
 static int write_head(training *t, int r)
@@ -49,22 +47,21 @@ static int write_episode(training *t, int r, int w)
 {
     replica *p = &t->replicas[r];
     int64_t step = p->tick * t->worlds_each;
-    emitting e = {&t->row, &p->run, step, 0};
+    events *to = p->run.events;
+    emitting e = {&t->row, to};
+    double rows = (double)(p->tick - t->tick_started) * t->rows;
     int rc = 0;
     t->row.length = 0;
     text_add(&t->row, "%lld,%lld,%d,%.9g,%lld,%.9g", (long long)p->episodes - 1, (long long)step, w,
              p->gain[w], (long long)p->length[w], (double)t->now.success[r * t->worlds_each + w]);
     if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_value, &e);
     text_add(&t->row, "\n");
-    TRY(e.rc);
     TRY(run_row(&p->run, &p->run.metrics, &t->row));
-    events *to = p->run.events;
-    TRY(events_scalar(to, "rollout/ep_rew_mean", step, mean_recent(p, p->recent)));
-    TRY(events_scalar(to, "rollout/ep_len_mean", step, mean_recent(p, p->lengths)));
-    TRY(events_scalar(to, "rollout/return", step, p->gain[w]));
-    double rows = (double)(p->tick - t->tick_started) * t->rows;
-    double fps = rows / fmax(os_now() - t->started, 1e-9);
-    TRY(events_scalar(to, "time/fps", step, fps));
+    events_add(to, "rollout/ep_rew_mean", mean_recent(p, p->recent));
+    events_add(to, "rollout/ep_len_mean", mean_recent(p, p->lengths));
+    events_add(to, "rollout/return", p->gain[w]);
+    events_add(to, "time/fps", rows / fmax(os_now() - t->started, 1e-9));
+    TRY(events_write(to, step));
 out:
     return rc;
 }
