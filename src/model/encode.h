@@ -25,8 +25,8 @@ void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_past *steps);
 
 int fnvae_encode(fnvae *f);
 
-/* After the t-th row of window b: the posterior mean [p + q], and what p_gamma makes of it, should
- * the next row begin a segment. */
+/* After the t-th row of window b: the posterior mean [p + q], and what p_gamma makes of it, where
+ * the next row begins a segment or the window ends. */
 const float *fnvae_encoded(const fnvae *f, int replica, int b, int t);
 const float *fnvae_encoded_next(const fnvae *f, int replica, int b, int t);
 

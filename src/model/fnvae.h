@@ -118,9 +118,19 @@ typedef struct fnvae_memory {
     int width, rows;
 } fnvae_memory;
 
-/* What an encoding is told: rows of the memory and of the steps' ends; does a segment begin; did
- * theta move before, or not? */
-enum { ENCODE_AT, ENCODE_NEXT, ENCODE_CHANGE, ENCODE_MOVED, ENCODE_UNMOVED, FNVAE_ENCODE_COUNT };
+/* What an encoding is told: rows of the memory and of the steps' ends; does a segment begin? */
+enum { ENCODE_AT, ENCODE_NEXT, ENCODE_CHANGE, FNVAE_ENCODE_COUNT };
+
+/* A row of an encoding behind which a segment may begin, and that with which the one before ended.
+ */
+typedef struct fnvae_end {
+    size_t at, before;
+} fnvae_end;
+
+/* How far the ends of a replica have been asked about, and how many of them in this round. */
+typedef struct fnvae_asking {
+    int window, end, count;
+} fnvae_asking;
 
 /* The weights that costs are given, which may change from update to update. */
 #define FNVAE_KS(X) X(rec) X(pred) X(stay) X(move) X(smooth) X(sparse) X(noise)
@@ -159,9 +169,15 @@ typedef struct fnvae {
 
     /* the past: the same parameters recorded for o.encode windows (encode.c) */
     fnvae_memory past; /* no rows: not recorded */
-    nn_var e_table, e_in[FNVAE_ENCODE_COUNT], e_units, e_mean, e_next;
+    nn_var e_table, e_in[FNVAE_ENCODE_COUNT], e_units, e_mean, e_thetas, e_next;
     float *e_host[FNVAE_ENCODE_COUNT], *e_units_host, *e_mean_host, *e_next_host;
-    nn_plan *encode;
+    fnvae_end *e_ends;             /* [replica][window][up to their length] */
+    int *e_end_count;              /* [replica][window] */
+    float *e_thetas_host, *e_told; /* a round of them: what p_gamma reads, and says */
+    size_t *e_asked;               /* ... and which rows they are */
+    uint64_t *e_counters;
+    fnvae_asking *e_asking; /* [replica] */
+    nn_plan *encode, *foresee;
 
     fnvae_scale *scales; /* [replica][FNVAE_SCALES] */
     arena *memory;

@@ -110,6 +110,11 @@ nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape)
                      shape.T, shape.B, shape.D);
         return NULL;
     }
+    if ((double)shape.T * shape.B * shape.D > INT32_MAX) {
+        graph_refuse(g, "'%s' has the shape (%d, %d, %d): more than 2^31 numbers", name, shape.T,
+                     shape.B, shape.D);
+        return NULL;
+    }
     if (mem_grow(&g->nodes, &g->capacity, g->count + 1, sizeof *g->nodes) < 0) {
         snprintf(g->why, sizeof g->why, "%s", fans_error());
         g->rc = FANS_ENOMEM;

@@ -1,4 +1,5 @@
-/* lstm.cu - a long short-term memory over time: one kernel per step and direction.
+/* lstm.cu - a long short-term memory over time: one kernel per step and direction. Narrow ones have
+ * a kernel for all steps (lstm_narrow.cu).
  *
  * Forward, a block computes all four gates of eight units for 32 rows, and can therefore run the
  * cell for them as it writes. Backward, a block computes dh for some units of step t, from the
@@ -10,43 +11,12 @@
  *     i, f, g, o = gates_t + h_{t-1} W;   c_t = σ(f) c_{t-1} + σ(i) tanh(g);   h_t = σ(o) tanh(c_t)
  */
 #include "nn/cuda/big.cuh"
+#include "nn/cuda/lstm.cuh"
 #include "nn/cuda/operand.cuh"
-
-/* attributes: 1 operand of the state, 2 of reset; -1 = none */
-#define STATE(c) ((c)->attr.i[1])
-#define RESET(c) ((c)->attr.i[2])
 
 enum { UNITS = 8, THREADS = 256 }; /* units of a forward block: 8 × 4 gates are a tile's width */
 
 typedef tile<32, 32, 1, 1, 8, 16, 1> gate_tile;
-
-typedef struct parts {
-    float *gates, *tanh_c, *h_before, *dc;
-} parts;
-
-__device__ static parts parts_of(const nn_call *c, int r)
-{
-    size_t H = (size_t)c->in[1].shape.B, rows = nn_rows(c->out.shape);
-    float *s = nn_scratch(c, r);
-    return {s, s + rows * 4 * H, s + rows * 5 * H, s + rows * 6 * H};
-}
-
-/* Whether the state is zero before step t of batch row b. */
-__device__ static bool starts(const nn_call *c, int r, int t, int b)
-{
-    if (RESET(c) > 0 && nn_v(&c->in[RESET(c)], r)[(size_t)t * (size_t)c->out.shape.B + b] != 0)
-        return true;
-    return t == 0 && STATE(c) <= 0;
-}
-
-/* c before step t; only where the row does not start there. */
-__device__ static float cell_before(const nn_call *c, int r, int t, int b, int unit)
-{
-    size_t H = (size_t)c->in[1].shape.B, B = (size_t)c->out.shape.B;
-    size_t row = t > 0 ? (size_t)(t - 1) * B + (size_t)b : (size_t)b;
-    const float *from = t > 0 ? nn_v(&c->out, r) : nn_v(&c->in[STATE(c)], r);
-    return from[row * 2 * H + H + (size_t)unit];
-}
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
@@ -133,6 +103,7 @@ void lstm_forward(const nn_call *c)
 {
     gpu *self = gpu_of(c);
     unsigned H = (unsigned)c->in[1].shape.B, B = (unsigned)c->out.shape.B;
+    if (H <= NARROW) return lstm_narrow_forward(c);
     launch(self, "lstm", first_h, dim3(blocks_of((size_t)B * H, THREADS), (unsigned)c->replicas),
            THREADS, *c);
     dim3 grid(blocks_of(H, UNITS), blocks_of(B, 32), (unsigned)c->replicas);
@@ -226,7 +197,7 @@ static void weight_gradient(const nn_call *c)
     run_big(gpu_of(c), &p);
 }
 
-void lstm_backward(const nn_call *c)
+static void backward_steps(const nn_call *c)
 {
     gpu *self = gpu_of(c);
     unsigned H = (unsigned)c->in[1].shape.B, B = (unsigned)c->out.shape.B;
@@ -236,5 +207,10 @@ void lstm_backward(const nn_call *c)
         self->precision == NN_FP32 ? backward_step<small_tile> : backward_step<small_tile::plain>;
     for (int t = c->out.shape.T - 1; t >= (state ? -1 : 0); t--)
         launch(self, "lstm backward", step, grid, THREADS, *c, t);
+}
+
+void lstm_backward(const nn_call *c)
+{
+    c->in[1].shape.B <= NARROW ? lstm_narrow_backward(c) : backward_steps(c);
     if (c->in[1].g) weight_gradient(c);
 }

@@ -18,11 +18,11 @@ typedef struct row_step {
 
 template <int MOST> struct row_list {
     int count;
-    size_t rows, height; /* all, and of a block */
+    idx rows, height; /* all, and of a block */
     row_step step[MOST];
 };
 
-__device__ static void run_forward(int op, const nn_call *c, int r, size_t from, size_t to)
+__device__ static void run_forward(int op, const nn_call *c, int r, idx from, idx to)
 {
     switch (op) {
     case NN_OP_activate:
@@ -61,7 +61,7 @@ __device__ static void run_forward(int op, const nn_call *c, int r, size_t from,
     }
 }
 
-__device__ static void run_backward(int op, const nn_call *c, int r, size_t from, size_t to)
+__device__ static void run_backward(int op, const nn_call *c, int r, idx from, idx to)
 {
     switch (op) {
     case NN_OP_activate:
@@ -108,7 +108,7 @@ __device__ static void run_backward(int op, const nn_call *c, int r, size_t from
 template <int MOST> __global__ void run_rows(const __grid_constant__ row_list<MOST> list)
 {
     await_previous();
-    size_t from = blockIdx.x * list.height, to = from + list.height;
+    idx from = blockIdx.x * list.height, to = from + list.height;
     if (to > list.rows) to = list.rows;
     for (int i = 0; i < list.count; i++) {
         const row_step *s = &list.step[i];
@@ -164,8 +164,8 @@ template <int MOST> static void run_list(gpu *self, const row_step *steps, int c
     int replicas = steps[0].call.replicas;
     size_t wanted = (size_t)self->processors * 8; /* blocks */
     list.count = count;
-    list.rows = rows;
-    list.height = (rows * (size_t)replicas + wanted - 1) / wanted;
+    list.rows = (idx)rows;
+    list.height = (idx)((rows * (size_t)replicas + wanted - 1) / wanted);
     for (int i = 0; i < count; i++) list.step[i] = steps[i];
     dim3 grid(blocks_of(rows, list.height), (unsigned)replicas);
     launch(self, "row steps", run_rows<MOST>, grid, 128, list);

@@ -4,30 +4,30 @@
 
 #include "nn/cuda/rows_point.cuh"
 
-__device__ static real cost_weight(const nn_call *c, int r, size_t row)
+__device__ static real cost_weight(const nn_call *c, int r, idx row)
 {
     int n = c->attr.i[0];
     return c->in_count > n ? nn_v(&c->in[n], r)[row] : 1;
 }
 
 /* dL/d(cost of this row) */
-__device__ static real row_slope(const nn_call *c, int r, size_t row)
+__device__ static real row_slope(const nn_call *c, int r, idx row)
 {
     return *nn_g(&c->out, r) * *nn_scratch(c, r) * cost_weight(c, r, row);
 }
 
-__device__ static void rows_mean_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_mean_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *x = &c->in[0];
-    size_t D = (size_t)x->shape.D;
+    idx D = (idx)x->shape.D;
     real *g = nn_g(x, r);
     EACH(i, D) NN_PUT(x->add, g[i], row_slope(c, r, i / D));
 }
 
-__device__ static void rows_mse_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_mse_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *x = &c->in[0];
-    size_t D = (size_t)x->shape.D;
+    idx D = (idx)x->shape.D;
     bool wide = c->in[1].shape.D > 1;
     const real *v = nn_v(x, r), *y = nn_v(&c->in[1], r);
     real *g = nn_g(x, r);
@@ -35,10 +35,10 @@ __device__ static void rows_mse_back(const nn_call *c, int r, size_t from, size_
     NN_PUT(x->add, g[i], 2 * row_slope(c, r, i / D) * (v[i] - y[wide ? i : i / D]));
 }
 
-__device__ static void rows_l1_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_l1_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *x = &c->in[0];
-    size_t D = (size_t)x->shape.D;
+    idx D = (idx)x->shape.D;
     const real *v = nn_v(x, r);
     real *g = nn_g(x, r);
     EACH(i, D)
@@ -48,11 +48,11 @@ __device__ static void rows_l1_back(const nn_call *c, int r, size_t from, size_t
     }
 }
 
-__device__ static void rows_gauss_nll_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gauss_nll_back(const nn_call *c, int r, idx from, idx to)
 {
     bool learned = c->attr.i[0] == 3;
     const nn_tensor *mean = &c->in[1], *log_std = &c->in[2];
-    size_t D = (size_t)mean->shape.D;
+    idx D = (idx)mean->shape.D;
     EACH(i, D)
     {
         real k = row_slope(c, r, i / D), inv = learned ? nn_exp(-nn_v(log_std, r)[i]) : 1;
@@ -62,10 +62,10 @@ __device__ static void rows_gauss_nll_back(const nn_call *c, int r, size_t from,
     }
 }
 
-__device__ static void rows_gauss_kl_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gauss_kl_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *mq = &c->in[0], *sq = &c->in[1], *mp = &c->in[2], *sp = &c->in[3];
-    size_t D = (size_t)mq->shape.D;
+    idx D = (idx)mq->shape.D;
     EACH(i, D)
     {
         real k = row_slope(c, r, i / D);

@@ -6,7 +6,7 @@
 #include "nn/cuda/rows_point.cuh"
 #include "nn/gates.h"
 
-__device__ static void rows_gauss_sample(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gauss_sample(const nn_call *c, int r, idx from, idx to)
 {
     const real *mean = nn_v(&c->in[0], r), *log_std = nn_v(&c->in[1], r);
     real *eps = nn_scratch(c, r), *y = nn_v(&c->out, r);
@@ -21,7 +21,7 @@ __device__ static void rows_gauss_sample(const nn_call *c, int r, size_t from, s
     }
 }
 
-__device__ static void rows_gauss_sample_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gauss_sample_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *mean = &c->in[0], *log_std = &c->in[1];
     const real *d = nn_g(&c->out, r), *eps = nn_scratch(c, r), *l = nn_v(log_std, r);
@@ -34,14 +34,14 @@ __device__ static void rows_gauss_sample_back(const nn_call *c, int r, size_t fr
 }
 
 /* A warp per row: its lanes compute the terms, which are then added up in order. */
-__device__ static void rows_squash_logp(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_squash_logp(const nn_call *c, int r, idx from, idx to)
 {
     const real half_log_2pi = 0.91893853320467274178f, ln2 = 0.69314718055994530942f;
     int D = c->in[0].shape.D, lane_of = (int)threadIdx.x % 32;
-    for (size_t row = from + threadIdx.x / 32; row < to; row += blockDim.x / 32) {
+    for (idx row = from + threadIdx.x / 32; row < to; row += blockDim.x / 32) {
         real sum = 0;
         for (int base = 0; base < D; base += 32) {
-            size_t i = row * (size_t)D + (size_t)(base + lane_of);
+            idx i = row * (idx)D + (idx)(base + lane_of);
             real term = 0;
             if (base + lane_of < D) {
                 real u = nn_v(&c->in[0], r)[i], s = nn_v(&c->in[2], r)[i];
@@ -54,10 +54,10 @@ __device__ static void rows_squash_logp(const nn_call *c, int r, size_t from, si
     }
 }
 
-__device__ static void rows_squash_logp_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_squash_logp_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *tu = &c->in[0], *tm = &c->in[1], *ts = &c->in[2];
-    size_t D = (size_t)tu->shape.D;
+    idx D = (idx)tu->shape.D;
     EACH(k, D)
     {
         real d = nn_g(&c->out, r)[k / D], u = nn_v(tu, r)[k];
@@ -83,7 +83,7 @@ __device__ static real gate_sample(int kind, real s)
     return z < 0 ? 0 : z > 1 ? 1 : z;
 }
 
-__device__ static void rows_gate(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gate(const nn_call *c, int r, idx from, idx to)
 {
     int kind = c->attr.i[0];
     const real *logit = nn_v(&c->in[0], r);
@@ -113,7 +113,7 @@ __device__ static real gate_slope(int kind, real logit, real s, real z, real tem
     return z > 0 && z < 1 ? (real)(GATE_HIGH - GATE_LOW) * ds : 0;
 }
 
-__device__ static void rows_gate_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gate_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *x = &c->in[0];
     const real *logit = nn_v(x, r), *z = nn_v(&c->out, r), *s = nn_scratch(c, r);
@@ -128,7 +128,7 @@ __device__ static void rows_gate_back(const nn_call *c, int r, size_t from, size
     }
 }
 
-__device__ static void rows_gate_open(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gate_open(const nn_call *c, int r, idx from, idx to)
 {
     int kind = c->attr.i[0];
     const real *logit = nn_v(&c->in[0], r);
@@ -139,7 +139,7 @@ __device__ static void rows_gate_open(const nn_call *c, int r, size_t from, size
     p[i] = kind == NN_GATE_ERF ? (real)fabs(erf((double)logit[i])) : nn_sigmoid(logit[i] - shift);
 }
 
-__device__ static void rows_gate_open_back(const nn_call *c, int r, size_t from, size_t to)
+__device__ static void rows_gate_open_back(const nn_call *c, int r, idx from, idx to)
 {
     const nn_tensor *x = &c->in[0];
     const real *logit = nn_v(x, r), *p = nn_v(&c->out, r), *d = nn_g(&c->out, r);
