@@ -84,7 +84,8 @@ static void measure(row *r, training *t)
     r->seconds = os_now() - s.clock;
     r->steps = (double)(training_progress(t).steps - s.steps);
     r->times = (train_times){x.worlds - s.times.worlds, x.acting - s.times.acting,
-                             x.updating - s.times.updating, x.observing - s.times.observing};
+                             x.updating - s.times.updating, x.observing - s.times.observing,
+                             x.saving - s.times.saving};
 }
 
 static void bench(row *r, const setting *o)

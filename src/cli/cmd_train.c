@@ -208,6 +208,31 @@ static int report(const session *s, const char *json)
     return 0;
 }
 
+/* Where the time went, over all trainings; on a GPU, waiting for updates is acting or observing. */
+static void report_times(const session *s)
+{
+    train_times x = {0};
+    double total = 0;
+    for (int i = 0; i < s->training_count; i++) {
+        train_times t = training_times(s->trainings[i]);
+        double seconds = training_progress(s->trainings[i]).seconds;
+        if (seconds > total) total = seconds; /* they run in turn */
+        x.worlds += t.worlds;
+        x.acting += t.acting;
+        x.updating += t.updating;
+        x.observing += t.observing;
+        x.saving += t.saving;
+    }
+    double one = total / 100,
+           rest = total - x.worlds - x.acting - x.updating - x.observing - x.saving;
+    if (total < 1) return;
+    printf(
+        "%.0f s: worlds %.0f %%, acting %.0f %%, updating %.0f %%, observing %.0f %%, saving %.0f "
+        "%%, rest %.0f %%\n",
+        total, x.worlds / one, x.acting / one, x.updating / one, x.observing / one, x.saving / one,
+        rest / one);
+}
+
 /* 0 when all is done, 1 when it was stopped. */
 static int train(const session *s, watch *eye)
 {
@@ -217,11 +242,13 @@ static int train(const session *s, watch *eye)
         sums all = sum_up(s);
         printf("stopped at step %.0f of %.0f; the same command goes on from here\n",
                all.steps / s->run_count, all.total / s->run_count);
+        if (!eye->quiet) report_times(s);
         return 1;
     }
     if (rc < 0) return rc;
     if (!eye->quiet) say(eye);
     if (eye->terminal && !eye->quiet) printf("\n");
+    if (!eye->quiet) report_times(s);
     return 0;
 }
 

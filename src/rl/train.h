@@ -85,9 +85,9 @@ typedef int train_film_fn(void *user, world *w);
 int training_eval(training *t, int episodes, uint64_t seed, double *returns, train_film_fn *film,
                   void *user);
 
-/* Seconds spent in worlds, acting, learning, and taking in what came of it. */
+/* Seconds spent in worlds, acting, learning, taking in what came of it, and saving. */
 typedef struct train_times {
-    double worlds, acting, updating, observing;
+    double worlds, acting, updating, observing, saving;
 } train_times;
 train_times training_times(const training *t);
 

@@ -93,6 +93,7 @@ int train_save(training *t)
         if (rename(next, path) < 0) TRY(fans_fail(FANS_EIO, "%s: cannot be replaced", path));
     }
     t->save_took = os_now() - now;
+    t->times.saving += t->save_took;
 out:
     return rc;
 }
