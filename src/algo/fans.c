@@ -178,17 +178,23 @@ static void find_compact(fans *a, int r)
         theta_min[k] = all || (k < p ? g->theta_s_min[k] : g->theta_r_min[k - p]);
 }
 
-/* The units of theta: those of the stored beliefs as they are now. */
+/* The units of theta: the spread of the stored beliefs as they are now, of all of theta^min
+ * together. Latents keep their sizes relative to each other, so that those which carry nothing stay
+ * small. */
 static void find_units(void *agent, int r)
 {
     const fans *a = agent;
     size_t at = (size_t)r * (size_t)a->n;
     float *shift = a->shift + at, *scale = a->scale + at;
+    const float *theta_min = a->theta_min + at;
+    double variance = 0;
     past_measure(a->past, r, shift, scale);
+    for (int k = 0; k < a->n; k++)
+        variance += (double)theta_min[k] * (double)scale[k] * (double)scale[k];
+    double unit = a->o.normalize ? 1 / fmax(sqrt(variance), a->o.floor) : 1;
     for (int k = 0; k < a->n; k++) {
         shift[k] = a->o.normalize ? -shift[k] : 0;
-        scale[k] = a->o.normalize ? 1 / fmaxf(scale[k], (float)a->o.floor) : 1;
-        scale[k] *= a->theta_min[at + (size_t)k];
+        scale[k] = theta_min[k] * (float)unit;
     }
 }
 
