@@ -13,9 +13,9 @@
 #include "rl/train.h"
 #include "testing.h"
 
-/* Networks that learn nothing much, but quickly. */
+/* Networks that learn nothing much, but quickly; and a replay that all tests fill and overwrite. */
 #define RIG_SMALL \
-    "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 150\nnormalize = true\n"
+    "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 60\nnormalize = true\n"
 #define RIG_SMALL_MODEL                                                                    \
     "[fans]\ninitial = 80\nmodel_every = 7\nrefresh = 20\n"                                \
     "[fnvae]\np = 2\nq = 1\nwindow = 5\nbatch = 2\nupdates = 6\nencode = 3\nencoder = 6\n" \
@@ -24,6 +24,7 @@
 enum { RIG_MOST = 8 }; /* runs in a rig */
 
 static const char *rig_device = "cpu";
+static bool rig_looks; /* only looks at the folders, as `fans eval` does */
 
 typedef struct rig {
     config *configs[RIG_MOST];
@@ -53,9 +54,9 @@ static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo
     bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
     int rc = 0;
     TRY(config_new(&t->configs[i]));
-    TRY(config_add_text(t->configs[i], "test.ini", ini));
     if (learns) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
     if (adapts) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
+    TRY(config_add_text(t->configs[i], "test.ini", ini));
     TRY(config_take(t->configs[i], train_option_group(), "train", o));
     TRY(task_load(&t->tasks[i], t->configs[i]));
 out:
@@ -67,7 +68,8 @@ out:
 static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, const char *algo,
                                  const char *out, int seed, int seeds, int threads)
 {
-    train_setup s = {.runs = t->runs, .command = "test", .system_json = "{}"};
+    train_setup s = {
+        .runs = t->runs, .command = "test", .system_json = "{}", .look_only = rig_looks};
     int rc = 0;
     *t = (rig){0};
     for (int i = 0; i < tasks; i++) TRY(rig_read_task(t, i, inis[i], algo, &s.options));
