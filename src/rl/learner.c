@@ -184,7 +184,8 @@ static void settle_units(learner *l)
 static void join(learner *l, const float *obs, const float *extra)
 {
     size_t n = (size_t)l->obs, k = (size_t)l->extra;
-    for (size_t i = 0; i < (size_t)(l->replicas * l->worlds); i++) {
+    size_t rows = (size_t)l->replicas * (size_t)l->worlds;
+    for (size_t i = 0; i < rows; i++) {
         float *row = l->input + i * (n + k);
         memcpy(row, obs + i * n, n * sizeof *row);
         if (extra && k) memcpy(row + n, extra + i * k, k * sizeof *row);
