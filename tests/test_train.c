@@ -106,42 +106,6 @@ static void stopped_and_resumed_equals_uninterrupted(void **state)
     }
 }
 
-/* Lanes that do not divide the steps evenly, for two seeds, and a replay that is overwritten
- * several times over. */
-static void rings_of_several_worlds_turn_over_a_resume(void **state)
-{
-    (void)state;
-    static const char three_worlds[] =
-        "[train]\nepisodes = 11\ncheckpoint_every = 31\nworlds = 3\n[env]\nname = pendulum\n"
-        "horizon = 25\n[change.gravity]\nclock = block\nlength = 7\nfunction = sine\noffset = 10\n"
-        "amplitude = 5\nfrequency = 0.5\n";
-    static const char *const algos[] = {"sac", "fans"}, *const more[] = {"",
-                                                                         "[fans]\ninitial = 120\n"};
-    for (int a = 0; a < 2; a++) {
-        char whole[64], parts[64], ini[512];
-        rig x, y;
-        snprintf(ini, sizeof ini, "%s%s", three_worlds, more[a]);
-        run_through(ini, algos[a], rig_folder(whole, sizeof whole), 1, 2, 2, &x);
-        rig_folder(parts, sizeof parts);
-        for (int64_t at = 100;; at += 45) {
-            rig_stop stop = {at};
-            if (rig_open(&y, ini, algos[a], parts, 1, 2, 2) < 0) fail_msg("%s", fans_error());
-            int rc = training_run(y.training, rig_stops, &stop);
-            if (rc == 0) break;
-            assert_int_equal(rc, FANS_ESTOP);
-            rig_close(&y);
-        }
-        for (int r = 0; r < 2; r++) {
-            rig_same_state(x.training, r, y.training, r);
-            rig_same_file(x.folders[r], y.folders[r], "metrics.csv");
-        }
-        rig_close(&x);
-        rig_close(&y);
-        rig_remove(whole);
-        rig_remove(parts);
-    }
-}
-
 /* ---- tasks side by side ---------------------------------------------------------------------- */
 
 /* Worlds of the same shape that change differently. */
@@ -468,35 +432,12 @@ static void evaluation_leaves_no_trace(void **state)
     rig_remove(folder);
 }
 
-/* What is loaded from a folder plays as what was trained: networks, units and statistics. */
-static void a_run_that_is_looked_at_plays_as_it_was_left(void **state)
-{
-    (void)state;
-    static const char *const algos[] = {"sac", "oracle", "fans"};
-    for (int a = 0; a < 3; a++) {
-        char folder[64];
-        rig t;
-        double left[8], loaded[8];
-        run_through(TASKS[1], algos[a], rig_folder(folder, sizeof folder), 1, 2, 2, &t);
-        assert_int_equal(training_eval(t.training, 4, 77, left, NULL, NULL), 0);
-        rig_close(&t);
-        rig_looks = true;
-        if (rig_open(&t, TASKS[1], algos[a], folder, 1, 2, 1) < 0) fail_msg("%s", fans_error());
-        rig_looks = false;
-        assert_int_equal(training_eval(t.training, 4, 77, loaded, NULL, NULL), 0);
-        assert_memory_equal(left, loaded, sizeof left);
-        rig_close(&t);
-        rig_remove(folder);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_seed_same_bytes_for_any_threads),
         cmocka_unit_test(seeds_side_by_side_equal_runs_of_their_own),
         cmocka_unit_test(stopped_and_resumed_equals_uninterrupted),
-        cmocka_unit_test(rings_of_several_worlds_turn_over_a_resume),
         cmocka_unit_test(tasks_side_by_side_equal_runs_of_their_own),
         cmocka_unit_test(trainings_in_turn_equal_ones_alone),
         cmocka_unit_test(runs_may_leave_their_training_and_come_back),
@@ -507,7 +448,6 @@ int main(void)
         cmocka_unit_test(another_run_in_the_folder_is_refused),
         cmocka_unit_test(a_file_size_limit_stops_with_the_last_checkpoint_kept),
         cmocka_unit_test(evaluation_leaves_no_trace),
-        cmocka_unit_test(a_run_that_is_looked_at_plays_as_it_was_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "algo/registry.h"
 #include "base/os.h"
 #include "base/rng.h"
+#include "nn/op.h"
 #include "rl/train.h"
 #include "testing.h"
 
@@ -24,7 +25,8 @@
 enum { RIG_MOST = 8 }; /* runs in a rig */
 
 static const char *rig_device = "cpu";
-static bool rig_looks; /* only looks at the folders, as `fans eval` does */
+static bool rig_looks;  /* only looks at the folders, as `fans eval` does */
+static bool rig_copies; /* the backend has a copy of tables, as a GPU has: see rig_put_rows */
 
 typedef struct rig {
     config *configs[RIG_MOST];
@@ -35,6 +37,17 @@ typedef struct rig {
     nn_backend *backend;
     training *training;
 } rig;
+
+/* What is not sent stays as it was. */
+static inline void rig_put_rows(void *self, real *to, const real *from, nn_shape z,
+                                const nn_place *places, int count)
+{
+    (void)self;
+    for (int i = 0; i < count; i++) {
+        size_t row = (size_t)places[i].replica * (size_t)z.B + (size_t)places[i].row;
+        memcpy(to + row * (size_t)z.D, from + row * (size_t)z.D, (size_t)z.D * sizeof *to);
+    }
+}
 
 static inline void rig_close(rig *t)
 {
@@ -88,6 +101,7 @@ static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, con
     TRY(algo_find(&s.algo, algo));
     TRY(pool_new(&t->pool, threads));
     TRY(nn_device_new(&t->backend, rig_device, NN_FP32, t->pool, NULL, 0));
+    if (rig_copies) t->backend->put_rows = rig_put_rows;
     s.config = t->configs[0];
     s.pool = t->pool;
     s.backend = t->backend;
