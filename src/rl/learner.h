@@ -30,9 +30,9 @@ int learner_act(learner *l, const float *obs, const float *extra, bool explore, 
 void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
                    const fans_outcome *o, const float *next_extra);
 
-/* In which units SAC sees the numbers of a row: called when they are asked for, `units` may change
- * shift and scale of the observation [obs] and set those of the extra numbers [extra], which are 0
- * and 1. Whoever knows that they have changed says so. */
+/* In which units SAC sees a row. `units` is asked when they are needed and may have changed: it
+ * finds those of the observation [obs] as normalisation left them, those of the extra numbers
+ * [extra] at 0 and 1, and may write both. Whoever makes it answer differently says so. */
 typedef void learner_units_fn(const void *user, int replica, sac_view obs, sac_view extra);
 void learner_units(learner *l, learner_units_fn *units, const void *user);
 void learner_units_changed(learner *l);
