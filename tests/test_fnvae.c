@@ -177,16 +177,16 @@ static void beliefs_know_velocities(void **state)
     belief *b;
     assert_ok(belief_new(&b, t.f));
     const float here[] = {0.3f, -0.4f}, low[] = {0.1f, -0.6f}, high[] = {0.5f, -0.2f};
-    belief_set(b, 0, 0, low);
-    belief_set(b, 0, 1, high);
+    belief_set(b, 0, 0, low, 2);
+    belief_set(b, 0, 1, high, 2);
     assert_ok(belief_predict(b, (uint8_t[]){1, 1}));
-    for (int w = 0; w < 2; w++) belief_set(b, 0, w, here);
+    for (int w = 0; w < 2; w++) belief_set(b, 0, w, here, 2);
     assert_ok(belief_predict(b, (uint8_t[]){1, 1}));
     assert_true(fabsf(belief_mean(b, 0, 0)[0] - belief_mean(b, 0, 1)[0]) > 1e-4f);
     float rising = belief_mean(b, 0, 0)[0];
 
     belief_reset(b, 0, 0); /* what was before is forgotten */
-    belief_set(b, 0, 0, here);
+    belief_set(b, 0, 0, here, 2);
     assert_ok(belief_predict(b, (uint8_t[]){1, 0}));
     assert_true(fabsf(belief_mean(b, 0, 0)[0] - rising) > 1e-5f);
     belief_free(b);
@@ -203,7 +203,7 @@ static void only_worlds_that_change_are_advanced(void **state)
     belief *b;
     assert_ok(belief_new(&b, t.f));
     const float here[] = {0.3f, -0.4f};
-    for (int w = 0; w < 2; w++) belief_set(b, 0, w, here);
+    for (int w = 0; w < 2; w++) belief_set(b, 0, w, here, 2);
     assert_ok(belief_predict(b, (uint8_t[]){0, 1}));
     assert_memory_equal(belief_mean(b, 0, 0), here, sizeof here);
     assert_memory_not_equal(belief_mean(b, 0, 1), here, sizeof here);

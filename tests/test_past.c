@@ -2,9 +2,9 @@
 #include "fnvae_rig.h"
 #include "rl/past.h"
 
-enum { LIFE = 93, FACTORS = 2 };
+enum { LIFE = 93, MOST = 4 }; /* numbers of a belief: two means, two spreads */
 
-static replay *new_replay(int capacity)
+static replay *new_replay(int capacity, int width)
 {
     replay *r;
     replay_shape z = {.lanes = 1,
@@ -12,13 +12,13 @@ static replay *new_replay(int capacity)
                       .horizon = TOY_EPISODE,
                       .obs = TOY.d,
                       .act = TOY.m,
-                      .extra = FACTORS};
+                      .extra = width};
     assert_ok(replay_new(&r, z));
     return r;
 }
 
 /* Lives a toy life by a model that does not learn: beliefs are stored as they were held. */
-static void live(rig *t, const lifetime *l, replay *r)
+static void live(rig *t, const lifetime *l, replay *r, int width)
 {
     belief *b;
     int places[2];
@@ -26,10 +26,10 @@ static void live(rig *t, const lifetime *l, replay *r)
     belief_reset(b, 0, 0);
     for (int i = 0; i < LIFE; i++) {
         fnvae_row row = lifetime_at(l, i);
-        float held[FACTORS];
+        float held[MOST];
         uint8_t change = row.change = row.change && i > 0; /* as worlds tell it */
         assert_ok(belief_predict(b, &change));
-        memcpy(held, belief_mean(b, 0, 0), sizeof held);
+        memcpy(held, belief_mean(b, 0, 0), (size_t)width * sizeof *held);
         belief_note(b, 0, 0, &row);
         assert_ok(belief_correct(b));
         replay_step s = {.obs = row.s,
@@ -45,48 +45,56 @@ static void live(rig *t, const lifetime *l, replay *r)
     belief_free(b);
 }
 
-static float difference(replay *r, int i, const float *held)
+static float difference(replay *r, int i, const float *held, int width)
 {
     float most = 0;
-    for (int k = 0; k < FACTORS; k++)
-        most = fmaxf(most, fabsf(replay_at(r, 0, i).extra[k] - held[i * FACTORS + k]));
+    for (int k = 0; k < width; k++)
+        most = fmaxf(most, fabsf(replay_at(r, 0, i).extra[k] - held[i * width + k]));
     return most;
 }
 
 /* The first window begins with the life, so it must agree to rounding; later ones begin in the
  * middle, and agree as well as an LSTM that has seen half a window can. */
-static void refreshed_beliefs_are_those_that_were_held(void **state)
+static void check_refresh(bool spread)
 {
-    (void)state;
+    int width = spread ? MOST : MOST / 2;
     fnvae_options o = small_options();
     o.encode = 3; /* several runs, the last one not full */
     rig t;
     past *p;
     lifetime *l = toy_life(3, LIFE);
-    replay *r = new_replay(LIFE);
-    fnvae_memory memory = past_memory(r, 1);
+    replay *r = new_replay(LIFE, width);
+    fnvae_memory memory = past_memory(r, 1, spread);
     rig_recall(&t, &o, TOY, 2, 1, (uint64_t[]){5}, 1, &memory);
     observe_all(t.f, 0, l);
     fnvae_freeze(t.f);
-    live(&t, l, r);
+    live(&t, l, r, width);
     int rows = replay_rows(r, 0), first = o.window + o.window / TOY_EPISODE;
-    float *held = mem_alloc((size_t)rows * FACTORS * sizeof *held);
+    float *held = mem_alloc((size_t)(rows * width) * sizeof *held);
     for (int i = 0; i < rows; i++) {
         replay_row row = replay_at(r, 0, i);
-        memcpy(held + (size_t)i * FACTORS, row.extra, FACTORS * sizeof *held);
-        row.extra[0] += 1; /* stale */
+        memcpy(held + i * width, row.extra, (size_t)width * sizeof *held);
+        for (int k = 0; k < width; k++) row.extra[k] += 1; /* stale */
     }
     assert_ok(past_new(&p, t.f, r, 1, t.pool));
     assert_ok(past_refresh(p));
     for (int i = 1; i < rows; i++) { /* the first row has nothing before it, and keeps its own */
-        if (difference(r, i, held) > (i < first ? 1e-5f : 0.05f))
-            fail_msg("row %d of %d: %g away", i, rows, (double)difference(r, i, held));
+        float away = difference(r, i, held, width);
+        if (away > (i < first ? 1e-5f : 0.05f))
+            fail_msg("row %d of %d: %g away", i, rows, (double)away);
     }
     mem_free(held);
     past_free(p);
     replay_free(r);
     lifetime_free(l);
     rig_free(&t);
+}
+
+static void refreshed_beliefs_are_those_that_were_held(void **state)
+{
+    (void)state;
+    check_refresh(false);
+    check_refresh(true);
 }
 
 /* Windows hold consecutive steps, never an episode's last row, and know where segments begin. */
@@ -98,10 +106,10 @@ static void windows_are_stretches_of_life(void **state)
     past *p;
     lifetime *l = toy_life(4, LIFE);
     rng draws = rng_stream(1, "test", 0);
-    replay *r = new_replay(90); /* the first steps will be overwritten */
-    fnvae_memory memory = past_memory(r, 1);
+    replay *r = new_replay(90, MOST / 2); /* the first steps will be overwritten */
+    fnvae_memory memory = past_memory(r, 1, false);
     rig_recall(&t, &o, TOY, 1, 1, (uint64_t[]){5}, 1, &memory);
-    live(&t, l, r);
+    live(&t, l, r, MOST / 2);
     assert_ok(past_new(&p, t.f, r, 1, t.pool));
     assert_true(past_ready(p));
     past_fill(p, &draws);

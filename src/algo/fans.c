@@ -35,7 +35,8 @@ enum { UNTOLD = 8 };    /* factors of a kind, where the options do not say */
 typedef struct fans {
     fans_options o;
     fnvae_options fo;
-    int replicas, worlds, rows, d, m, n; /* n = p + q */
+    int replicas, worlds, rows, d, m;
+    int n, width; /* p + q, and the numbers of a belief that are stored and shown: n or 2 n */
     fnvae *model;
     belief *belief;
     past *past;
@@ -45,7 +46,7 @@ typedef struct fans {
     float *s_min;               /* (replicas, d): 1 where the policy sees a state, or 0 */
     float *theta_min;           /* (replicas, n): likewise of theta */
     float *shift, *scale;       /* (replicas, n): the units in which the policy sees theta */
-    float *theta, *theta_after; /* (rows, n): during the step, and behind it */
+    float *theta, *theta_after; /* (rows, width): during the step, and behind it */
     float *costs;               /* (costs, replicas), for curves */
     bool costs_stale;
     bool *graph_left; /* [replicas]: its file is written */
@@ -92,15 +93,16 @@ out:
 
 static int claim(fans *a, const fans_algo_setup *s)
 {
-    size_t R = (size_t)a->replicas, rows = (size_t)a->rows, n = (size_t)a->n, d = (size_t)a->d;
+    size_t R = (size_t)a->replicas, n = (size_t)a->n, d = (size_t)a->d;
+    size_t thetas = (size_t)a->rows * (size_t)a->width * sizeof(float);
     int rc = 0;
     TRY(arena_new(&a->memory));
     TRY(arena_declare(a->memory, &a->s_min, R * d * sizeof(float)));
     TRY(arena_declare(a->memory, &a->theta_min, R * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->shift, R * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->scale, R * n * sizeof(float)));
-    TRY(arena_declare(a->memory, &a->theta, rows * n * sizeof(float)));
-    TRY(arena_declare(a->memory, &a->theta_after, rows * n * sizeof(float)));
+    TRY(arena_declare(a->memory, &a->theta, thetas));
+    TRY(arena_declare(a->memory, &a->theta_after, thetas));
     TRY(arena_declare(a->memory, &a->costs, FNVAE_COST_COUNT * R * sizeof(float)));
     TRY(arena_declare(a->memory, &a->graph_left, R * sizeof *a->graph_left));
     TRY(arena_declare(a->memory, &a->windows, R * sizeof *a->windows));
@@ -129,9 +131,10 @@ static int open_agent(void **agent, const fans_algo_setup *s)
     a->d = z.d;
     a->m = z.m;
     a->n = z.p + z.q;
+    a->width = a->o.log_std ? 2 * a->n : a->n;
     TRY(claim(a, s));
-    TRY(learner_new(&a->learner, s, a->n));
-    fnvae_memory memory = past_memory(learner_replay(a->learner), a->worlds);
+    TRY(learner_new(&a->learner, s, a->width));
+    fnvae_memory memory = past_memory(learner_replay(a->learner), a->worlds, a->o.log_std);
     TRY(fnvae_new(&a->model, s->backend, &a->fo, z, a->replicas, s->seeds, a->worlds, &memory));
     TRY(belief_new(&a->belief, a->model));
     TRY(causal_graph_new(&a->graph, z));
@@ -162,6 +165,10 @@ static void show(const void *user, int replica, sac_view obs, sac_view extra)
     for (int i = 0; i < a->d; i++) obs.scale[i] *= s_min[i];
     memcpy(extra.shift, a->shift + theta, bytes);
     memcpy(extra.scale, a->scale + theta, bytes);
+    for (int k = a->n; k < a->width; k++) { /* from -7 to 2, at first about -2 */
+        extra.shift[k] = 2;
+        extra.scale[k] = 0.5f * a->theta_min[theta + (size_t)(k - a->n)];
+    }
 }
 
 /* Identify the compact representations by the graph. */
@@ -200,11 +207,11 @@ static void find_units(void *agent, int r)
 
 /* ---- living ---------------------------------------------------------------------------------- */
 
-static void keep_means(const fans *a, float *to)
+static void keep_beliefs(const fans *a, float *to)
 {
     for (int i = 0; i < a->rows; i++)
-        memcpy(to + (size_t)i * (size_t)a->n, belief_mean(a->belief, i / a->worlds, i % a->worlds),
-               (size_t)a->n * sizeof *to);
+        memcpy(to + (size_t)i * (size_t)a->width,
+               belief_mean(a->belief, i / a->worlds, i % a->worlds), (size_t)a->width * sizeof *to);
 }
 
 /* Predict theta, then act. */
@@ -213,7 +220,7 @@ static int act(void *agent, const fans_moment *now, bool explore, float *action)
     fans *a = agent;
     int rc = 0;
     TRY(belief_predict(a->belief, now->change));
-    keep_means(a, a->theta);
+    keep_beliefs(a, a->theta);
     TRY(learner_act(a->learner, now->obs, a->theta, explore, action));
 out:
     return rc;
@@ -226,7 +233,7 @@ static int correct(fans *a)
     if (rc == 0 && a->o.belief == PRIOR)
         for (int i = 0; i < a->rows && a->steps[i / a->worlds] > a->o.initial; i++)
             belief_set(a->belief, i / a->worlds, i % a->worlds,
-                       a->theta + (size_t)i * (size_t)a->n);
+                       a->theta + (size_t)i * (size_t)a->width, a->width);
     return rc;
 }
 
@@ -247,7 +254,7 @@ static int observe(void *agent, const fans_moment *before, const float *action,
     }
     TRY(correct(a));
     if (!learn) return 0;
-    keep_means(a, a->theta_after);
+    keep_beliefs(a, a->theta_after);
     learner_store(a->learner, before, a->theta, action, outcome, a->theta_after);
     for (int r = 0; r < a->replicas; r++) a->steps[r] += a->worlds;
 out:
@@ -348,7 +355,8 @@ static void list_state(void *agent, int r, state_list *s)
     state_add(s, "fans/theta_min", STATE_F32, 1, (int64_t[]){a->n}, a->theta_min + (size_t)r * n);
     state_add(s, "fans/shift", STATE_F32, 1, (int64_t[]){a->n}, a->shift + (size_t)r * n);
     state_add(s, "fans/scale", STATE_F32, 1, (int64_t[]){a->n}, a->scale + (size_t)r * n);
-    state_add(s, "fans/theta", STATE_F32, 2, (int64_t[]){a->worlds, a->n}, a->theta + row * n);
+    state_add(s, "fans/theta", STATE_F32, 2, (int64_t[]){a->worlds, a->width},
+              a->theta + row * (size_t)a->width);
     for (int i = 0; i < FNVAE_COST_COUNT; i++) {
         snprintf(name, sizeof name, "fans/%s", fnvae_cost_names[i]);
         state_add_number(s, name, STATE_F32, a->costs + i * a->replicas + r);
@@ -359,7 +367,7 @@ static const float *believed(void *agent, int row, int *n)
 {
     const fans *a = agent;
     *n = a->n;
-    return a->theta + (size_t)row * (size_t)a->n;
+    return a->theta + (size_t)row * (size_t)a->width;
 }
 
 /* The graph, once it is fixed: by the update behind the initial steps. */

@@ -12,6 +12,7 @@
     X(CHOICE, belief, 0, "filter|prior", "corrected by what is seen, or only rolled forward")   \
     X(FLAG, normalize, true, "show beliefs in units of their spread, of all together")          \
     X(REAL, floor, 0.5, 1e-6, 1e6, "smallest spread that counts: before anything is found")     \
+    X(FLAG, log_std, false, "show how sure the belief is, too: its log standard deviations")    \
     X(FLAG, compact, true, "show only what can reach the reward by the graph")
 OPTIONS_STRUCT(fans_options, FANS_OPTIONS)
 const option_group *fans_option_group(void);

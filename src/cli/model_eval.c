@@ -165,7 +165,7 @@ static int eval_beliefs(const model_run *m, int episodes, model_eval *e)
     e->error = p.error[0] / n;
     e->error_r = p.error[1] / n;
     p.error[0] = p.error[1] = 0;
-    belief_set(p.b, 0, 0, p.average);
+    belief_set(p.b, 0, 0, p.average, p.k);
     for (int i = 0; i < n; i++) TRY(visit_blind(&p, i));
     e->error_blind = p.error[0] / n;
     e->error_r_blind = p.error[1] / n;

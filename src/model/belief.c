@@ -60,11 +60,8 @@ void fnvae_record_belief(fnvae *f)
         theta_s[lag] = take(thetas, &at, p);
         theta_r[lag] = take(thetas, &at, q);
     }
-    nn_var next_s = fnvae_record_prior(f, "s", theta_s, f->mask[MASK_TT_S].C);
-    nn_var next_r = fnvae_record_prior(f, "r", theta_r, f->mask[MASK_TT_R].C);
-    nn_var spread_s = nn_add(nn_affine(next_s, 0, 0), nn_clip(f->spread_s, -7, 2));
-    nn_var spread_r = nn_add(nn_affine(next_r, 0, 0), nn_clip(f->spread_r, -7, 2));
-    f->b_next = nn_concat(NN_IN(next_s, next_r, spread_s, spread_r));
+    fnvae_prior next = fnvae_record_foretold(f, theta_s, theta_r);
+    f->b_next = nn_concat(NN_IN(next.mean, next.log_std));
     record_seen(f);
     f->b_rec = nn_concat(NN_IN(fnvae_record_alpha1(f, x->s, x->a, theta_s[0]),
                                fnvae_record_beta1(f, x->s, x->a, x->s1, theta_r[0])));
@@ -147,19 +144,14 @@ void belief_reset(belief *b, int replica, int world)
     b->moved[row] = 0;
 }
 
-void belief_set(belief *b, int replica, int world, const float *mean)
+void belief_set(belief *b, int replica, int world, const float *theta, int n)
 {
-    memcpy(carried_of(b, row_of(b, replica, world)), mean, mean_bytes(b));
+    memcpy(carried_of(b, row_of(b, replica, world)), theta, (size_t)n * sizeof *theta);
 }
 
 const float *belief_mean(const belief *b, int replica, int world)
 {
     return carried_of(b, row_of(b, replica, world));
-}
-
-const float *belief_log_std(const belief *b, int replica, int world)
-{
-    return carried_of(b, row_of(b, replica, world)) + b->factors;
 }
 
 void belief_parts(belief *b, int replica, belief_part parts[BELIEF_PARTS])

@@ -25,12 +25,12 @@ int belief_correct(belief *b);
 /* Advances the worlds whose coming step begins a segment: change[replica * worlds + world]. */
 int belief_predict(belief *b, const uint8_t *change);
 
-/* Believes `mean` [p + q] from now on; the LSTM's state is left alone. */
-void belief_set(belief *b, int replica, int world, const float *mean);
+/* Believes `theta` from now on: the mean, or with n = 2 (p + q) the log standard deviations too.
+ * The LSTM's state is left alone. */
+void belief_set(belief *b, int replica, int world, const float *theta, int n);
 
-/* [p + q]: theta_s, then theta_r. */
+/* [p + q]: theta_s, then theta_r. The log standard deviations lie behind it. */
 const float *belief_mean(const belief *b, int replica, int world);
-const float *belief_log_std(const belief *b, int replica, int world);
 
 /* What the masked decoders expect of the noted transitions under the present beliefs, in
  * normalised units: the change of state [d], then the reward. */

@@ -25,8 +25,10 @@ void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_past *steps);
 
 int fnvae_encode(fnvae *f);
 
-/* After the t-th row of window b: the posterior mean [p + q], and what p_gamma makes of it, where
- * the next row begins a segment or the window ends. */
+/* After the t-th row of window b: the posterior mean [p + q], its log standard deviations where the
+ * memory asks for them, and what p_gamma makes of it where the next row begins a segment or the
+ * window ends. */
+int fnvae_encoded_width(const fnvae *f);
 const float *fnvae_encoded(const fnvae *f, int replica, int b, int t);
 const float *fnvae_encoded_next(const fnvae *f, int replica, int b, int t);
 

@@ -69,6 +69,16 @@ nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_va
     return nn_dense(gamma, name, NN_IN(h), n, false, 1, NN_LINEAR);
 }
 
+/* Its spreads are parameters, the same everywhere. */
+fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var *theta_r)
+{
+    nn_var s = fnvae_record_prior(f, "s", theta_s, f->mask[MASK_TT_S].C);
+    nn_var r = fnvae_record_prior(f, "r", theta_r, f->mask[MASK_TT_R].C);
+    nn_var spread_s = nn_add(nn_affine(s, 0, 0), nn_clip(f->spread_s, -7, 2));
+    nn_var spread_r = nn_add(nn_affine(r, 0, 0), nn_clip(f->spread_r, -7, 2));
+    return (fnvae_prior){nn_concat(NN_IN(s, r)), nn_concat(NN_IN(spread_s, spread_r))};
+}
+
 /* p_alpha1: dimension i of the normalised change of state, behind its own masks. Theta may scale
  * what the others do. Only theta: an input that scales itself has an even effect, and with it a
  * gradient of zero at a closed gate, so that a mask which has lost it does not find it again. */
@@ -233,7 +243,7 @@ static int declare(fnvae *f)
         size_t n = (size_t)z.T * (size_t)z.B * (size_t)z.D * (size_t)f->replicas;
         TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
     }
-    TRY(fnvae_declare_encode(f));
+    if (f->encoding) TRY(fnvae_declare_encode(f));
     TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * (size_t)f->replicas * sizeof(float)));
     TRY(arena_declare(f->memory, &f->buffer, largest_mask(f) * sizeof(float)));
     TRY((f->scales = mem_alloc(scales * sizeof *f->scales)) ? 0 : FANS_ENOMEM);
@@ -261,7 +271,6 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     f->z = z;
     f->replicas = replicas;
     f->belief_batch = belief_batch;
-    if (past) f->past = *past;
     TRY(arena_new(&f->memory));
     TRY(nn_graph_new(&f->g, backend, replicas, seeds));
     for (int i = 0; i < FNVAE_GROUPS; i++) f->group[i] = nn_group_new(f->g, names[i]);
@@ -271,10 +280,10 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     fnvae_record_decoders(f);
     fnvae_record_divergence(f);
     fnvae_record_belief(f);
-    fnvae_record_encode(f);
+    if (past && !o->observed) TRY(fnvae_record_encode(f, past));
     TRY(record_plans(f)); /* plans come last: they know only what was recorded before them */
     TRY(fnvae_plan_belief(f));
-    TRY(fnvae_plan_encode(f));
+    if (f->encoding) TRY(fnvae_plan_encode(f));
     TRY(nn_graph_commit(f->g));
     TRY(declare(f));
     fnvae_set_masks(f);
@@ -287,6 +296,7 @@ out:
 void fnvae_free(fnvae *f)
 {
     if (!f) return;
+    fnvae_free_encode(f);
     nn_graph_free(f->g);
     arena_free(f->memory);
     mem_free(f->scales);

@@ -111,26 +111,15 @@ typedef struct fnvae_seen {
     nn_var s, a, s1, ds, r, change, state_s, state_r;
 } fnvae_seen;
 
-/* Lived steps in the caller's memory, for encode.c: per replica `rows` of `width` numbers each,
- * which begin with the state, the action and the reward. */
+/* Lived steps in the caller's memory, for encode.h: per replica `rows` of `width` numbers each,
+ * which begin with the state, the action and the reward; and what is wanted of them: the
+ * posterior's means [p + q], with `spread` its log standard deviations behind them. */
 typedef struct fnvae_memory {
     float *steps;
     int width, rows;
+    bool spread;
 } fnvae_memory;
-
-/* What an encoding is told: rows of the memory and of the steps' ends; does a segment begin? */
-enum { ENCODE_AT, ENCODE_NEXT, ENCODE_CHANGE, FNVAE_ENCODE_COUNT };
-
-/* A row of an encoding behind which a segment may begin, and that with which the one before ended.
- */
-typedef struct fnvae_end {
-    size_t at, before;
-} fnvae_end;
-
-/* How far the ends of a replica have been asked about, and how many of them in this round. */
-typedef struct fnvae_asking {
-    int window, end, count;
-} fnvae_asking;
+typedef struct fnvae_encoding fnvae_encoding;
 
 /* The weights that costs are given, which may change from update to update. */
 #define FNVAE_KS(X) X(rec) X(pred) X(stay) X(move) X(smooth) X(sparse) X(noise)
@@ -167,17 +156,7 @@ typedef struct fnvae {
     nn_var b_in, b_out, b_thetas, b_next, b_rec;
     nn_plan *correct, *predict, *decode;
 
-    /* the past: the same parameters recorded for o.encode windows (encode.c) */
-    fnvae_memory past; /* no rows: not recorded */
-    nn_var e_table, e_in[FNVAE_ENCODE_COUNT], e_units, e_mean, e_thetas, e_next;
-    float *e_host[FNVAE_ENCODE_COUNT], *e_units_host, *e_mean_host, *e_next_host;
-    fnvae_end *e_ends;             /* [replica][window][up to their length] */
-    int *e_end_count;              /* [replica][window] */
-    float *e_thetas_host, *e_told; /* a round of them: what p_gamma reads, and says */
-    size_t *e_asked;               /* ... and which rows they are */
-    uint64_t *e_counters;
-    fnvae_asking *e_asking; /* [replica] */
-    nn_plan *encode, *foresee;
+    fnvae_encoding *encoding; /* likewise for windows of the past (encode.c), or NULL */
 
     fnvae_scale *scales; /* [replica][FNVAE_SCALES] */
     arena *memory;
@@ -225,6 +204,11 @@ void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s
                              fnvae_posterior *q_r);
 /* the mean of p_gamma on the last segments' theta, o.order of (T, B, n), the latest first */
 nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_var C);
+/* p_gamma as a whole: (1, B, p + q) each, of both kinds' theta */
+typedef struct fnvae_prior {
+    nn_var mean, log_std;
+} fnvae_prior;
+fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var *theta_r);
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
 nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
@@ -233,9 +217,10 @@ void fnvae_record_decoders(fnvae *f);
 void fnvae_record_divergence(fnvae *f);
 void fnvae_record_belief(fnvae *f);
 int fnvae_plan_belief(fnvae *f);
-void fnvae_record_encode(fnvae *f);
+int fnvae_record_encode(fnvae *f, const fnvae_memory *past);
 int fnvae_plan_encode(fnvae *f);
 int fnvae_declare_encode(fnvae *f);
+void fnvae_free_encode(fnvae *f);
 
 /* takes the statistics of a replica as they are now for what is put from here on */
 void fnvae_settle(const fnvae *f, int replica);

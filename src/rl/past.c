@@ -21,10 +21,10 @@ struct past {
     arena *memory;
 };
 
-fnvae_memory past_memory(replay *r, int worlds)
+fnvae_memory past_memory(replay *r, int worlds, bool spread)
 {
     replay_memory m = replay_memory_of(r);
-    return (fnvae_memory){m.steps, m.width, worlds * m.capacity};
+    return (fnvae_memory){m.steps, m.width, worlds * m.capacity, spread};
 }
 
 int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p)
@@ -160,7 +160,7 @@ static void encode_replica(void *arg, int r)
  * step was taken in it, or, where a segment began, in what p_gamma made of it. */
 static void keep(const past *p, int lane, int i, const float *reached, const float *next)
 {
-    size_t bytes = (size_t)(p->f->z.p + p->f->z.q) * sizeof(float);
+    size_t bytes = (size_t)fnvae_encoded_width(p->f) * sizeof(float);
     replay_row row = replay_at(p->replay, lane, ++i);
     if (row.last) {
         memcpy(row.extra, reached, bytes);

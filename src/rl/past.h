@@ -1,8 +1,9 @@
 /* past.h - the replay as a model's past: windows over lifetimes to learn from, and stored beliefs
  * brought up to date.
  *
- * The extra numbers of a replay row are the belief [p + q] in which its action was taken; of an
- * episode's last row, the belief that was reached there. */
+ * The extra numbers of a replay row are the belief in which its action was taken: the means [p +
+ * q], and with `spread` the log standard deviations. Those of an episode's last row are the belief
+ * that was reached there. */
 #ifndef RL_PAST_H
 #define RL_PAST_H
 
@@ -13,7 +14,7 @@
 typedef struct past past;
 
 /* A replay as the model's memory, to be encoded from. */
-fnvae_memory past_memory(replay *r, int worlds);
+fnvae_memory past_memory(replay *r, int worlds, bool spread);
 
 /* `worlds` lanes of the replay belong to each replica of the model. Borrows all three. */
 int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p);
@@ -29,7 +30,7 @@ void past_fill(past *p, rng *draws);
 /* Infers all stored beliefs anew, by the model as it is now. */
 int past_refresh(past *p);
 
-/* Mean and spread of a replica's stored beliefs, [p + q] each. */
+/* Mean and spread of the stored means of a replica, [p + q] each. */
 void past_measure(const past *p, int replica, float *mean, float *spread);
 
 #endif
