@@ -1,14 +1,14 @@
 /* bench_train.c - whole trainings: steps a second, and where the time goes.
  *
- *     bench_train [--threads N] [--steps N] [--device D] [--seeds N] [--only NAME] [--ini F]
- * [--json F]
+ *     bench_train [--threads N] [--steps N] [--device D] [--seeds N] [--only NAME]
+ *                 [--ini F] [--json F]
  *
  * Pendulum with the setting of RLtools' benchmark (64-64, batch 100, one update per step) and
  * Half-Cheetah with the default one (256-256, batch 256), under SAC and under FANS; environments,
  * acting, replay and updates included. The clock starts when SAC does: with FANS, behind the
  * initial steps. "rest" is what is none of the others: curves, counting, checkpoints. On a GPU
- * updates are only queued: waiting for them counts as acting or observing. F adds settings to every
- * row. */
+ * updates are only queued: waiting for them counts as acting or observing. --ini adds settings to
+ * every row. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,8 @@ static void bench(row *r, const setting *o)
     if (o->ini) must(config_add_file(s.config, o->ini));
     must(config_take(s.config, train_option_group(), "train", &s.options));
     must(task_load(&t, s.config));
-    s.options.episodes = (int)((double)r->before + o->steps * r->share) / t->info.horizon;
+    int steps = (int)(o->steps * r->share), least = 2 * t->info.horizon; /* something to measure */
+    s.options.episodes = ((int)r->before + (steps > least ? steps : least)) / t->info.horizon;
     s.options.checkpoint_every = 1000000000;
     must(algo_find(&s.algo, r->algo));
     must(pool_new(&s.pool, o->threads));
@@ -152,7 +153,10 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "--ini")) o.ini = argv[i + 1];
         if (!strcmp(argv[i], "--json")) json = argv[i + 1];
     }
-    if (o.seeds < 1 || o.seeds > MOST_SEEDS) o.seeds = 1;
+    if (o.seeds < 1 || o.seeds > MOST_SEEDS) {
+        fprintf(stderr, "bench_train: --seeds: from 1 to %d\n", MOST_SEEDS);
+        return 2;
+    }
     json_t *list = json_array();
     printf("%-22s %8s %9s %9s %9s %8s %8s %9s %10s %6s\n", "task", "steps", "seconds", "steps/s",
            "ms/step", "worlds", "acting", "updating", "observing", "rest");

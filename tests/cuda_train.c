@@ -30,40 +30,40 @@ static void compare(const rig *a, const rig *b)
     }
 }
 
-/* SAC and the oracle in turn, each on a backend of its own, stopped at step `at` on the way. */
-static void in_turn(char folders[2][64], int64_t at, rig *x)
+static const char *const ALGOS[] = {"sac", "oracle", "fans"};
+enum { ALGO_COUNT = 3 };
+
+/* All algorithms in turn, each on a backend of its own, stopped at step `at` on the way. */
+static void in_turn(char folders[ALGO_COUNT][64], int64_t at, rig *x)
 {
-    static const char *const algos[] = {"sac", "oracle"};
     for (int k = 0; k < 2; k++) {
-        training *list[2];
+        training *list[ALGO_COUNT];
         rig_stop stop = {at};
-        for (int i = 0; i < 2; i++) {
-            open_rig(&x[i], algos[i], folders[i]);
+        for (int i = 0; i < ALGO_COUNT; i++) {
+            open_rig(&x[i], ALGOS[i], folders[i]);
             list[i] = x[i].training;
         }
-        int rc = trainings_run(list, 2, k == 0 ? rig_stops : NULL, &stop);
+        int rc = trainings_run(list, ALGO_COUNT, k == 0 ? rig_stops : NULL, &stop);
         if (rc < 0 && rc != FANS_ESTOP) fail_msg("%s", fans_error());
-        for (int i = 0; k == 0 && i < 2; i++) rig_close(&x[i]);
+        for (int i = 0; k == 0 && i < ALGO_COUNT; i++) rig_close(&x[i]);
     }
 }
 
 static void overlap_changes_no_bytes(void **state)
 {
     (void)state;
-    char folders[4][2][64];
-    rig x[4][2];
+    char folders[4][ALGO_COUNT][64];
+    rig x[4][ALGO_COUNT];
     for (int k = 0; k < 4; k++)
-        for (int i = 0; i < 2; i++) rig_folder(folders[k][i], sizeof folders[k][i]);
-    for (int k = 0; k < 2; k++) { /* the same again */
-        alone("sac", folders[k][0], &x[k][0]);
-        alone("oracle", folders[k][1], &x[k][1]);
-    }
+        for (int i = 0; i < ALGO_COUNT; i++) rig_folder(folders[k][i], sizeof folders[k][i]);
+    for (int k = 0; k < 2; k++) /* the same again */
+        for (int i = 0; i < ALGO_COUNT; i++) alone(ALGOS[i], folders[k][i], &x[k][i]);
     in_turn(folders[2], 60, x[2]);
     in_turn(folders[3], 101, x[3]);
     for (int k = 1; k < 4; k++)
-        for (int i = 0; i < 2; i++) compare(&x[0][i], &x[k][i]);
+        for (int i = 0; i < ALGO_COUNT; i++) compare(&x[0][i], &x[k][i]);
     for (int k = 0; k < 4; k++)
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < ALGO_COUNT; i++) {
             rig_close(&x[k][i]);
             rig_remove(folders[k][i]);
         }
@@ -105,49 +105,70 @@ static void large_arrays_arrive_whole(void **state)
     pool_free(threads);
 }
 
-/* Rows sent one by one and as a stretch, while gathers of earlier ones are still queued. */
-static void tables_follow_the_callers_memory(void **state)
+enum { REPLICAS = 3 };
+
+/* Writes some rows of every replica's first half, and sends them; and all of replica 0's second. */
+static void change_table(nn_var table, float *rows, nn_place *places, int k, rng *r)
 {
-    (void)state;
-    enum { REPLICAS = 3, ROWS = 40000, WIDTH = 9, ASKED = 500 };
+    int n = nn_shape_of(table).B, width = nn_shape_of(table).D;
+    int count = k % 2 ? REPLICAS * n / 2 : 5; /* more than a slot; a few */
+    for (int i = 0; i < count; i++) {
+        places[i] = (nn_place){i % REPLICAS, (int)rng_below(r, (uint32_t)n / 2)};
+        float *row = rows + (places[i].replica * n + places[i].row) * width;
+        for (int j = 0; j < width; j++) row[j] = (float)rng_between(r, -1, 1);
+    }
+    nn_table_send_rows(table, places, count);
+    for (int i = n / 2 * width; i < n * width; i++) rows[i] = (float)(i % 977 + k);
+    nn_table_send(table, 0, n / 2, n / 2);
+}
+
+/* Rows sent one by one and as a stretch, while gathers of earlier ones are still queued. */
+static void follow_table(int n, int width, int asked)
+{
     pool *threads;
     nn_backend *b;
     nn_graph *g;
     nn_plan *plan;
     const uint64_t seeds[REPLICAS] = {1, 2, 3};
-    static float rows[REPLICAS * ROWS * WIDTH], at[REPLICAS * ASKED], y[REPLICAS * ASKED * WIDTH];
-    static nn_place places[REPLICAS * ROWS / 2];
+    float *rows = mem_alloc(sizeof *rows * (size_t)(REPLICAS * n * width));
+    float *at = mem_alloc(sizeof *at * (size_t)(REPLICAS * asked));
+    float *y = mem_alloc(sizeof *y * (size_t)(REPLICAS * asked * width));
+    nn_place *places = mem_alloc(sizeof *places * (size_t)(REPLICAS * n));
     rng r = rng_stream(1, "test", 0);
+    assert_true(rows && at && y && places);
     assert_int_equal(pool_new(&threads, 1), 0);
     if (nn_device_new(&b, rig_device, NN_FP32, threads, NULL, 0) < 0) fail_msg("%s", fans_error());
     assert_int_equal(nn_graph_new(&g, b, REPLICAS, seeds), 0);
-    nn_var table = nn_table(g, "table", ROWS, WIDTH, rows), asked = nn_input(g, "at", 1, ASKED, 1);
-    nn_var out = nn_gather(table, asked);
+    nn_var table = nn_table(g, "table", n, width, rows), input = nn_input(g, "at", 1, asked, 1);
+    nn_var out = nn_gather(table, input);
     assert_int_equal(nn_plan_new(&plan, g, &out, 1, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(g), 0);
     for (int k = 0; k < 6; k++) {
-        int count = k % 2 ? REPLICAS * ROWS / 2 : 5; /* more than a slot; a few */
-        for (int i = 0; i < count; i++) {
-            places[i] = (nn_place){i % REPLICAS, (int)rng_below(&r, ROWS / 2)};
-            float *row = rows + (places[i].replica * ROWS + places[i].row) * WIDTH;
-            for (int j = 0; j < WIDTH; j++) row[j] = (float)rng_between(&r, -1, 1);
-        }
-        nn_table_send_rows(table, places, count);
-        for (int i = ROWS / 2 * WIDTH; i < ROWS * WIDTH; i++) rows[i] = (float)(i % 977 + k);
-        nn_table_send(table, 0, ROWS / 2, ROWS / 2);
-        for (int i = 0; i < REPLICAS * ASKED; i++) at[i] = (float)rng_below(&r, ROWS);
-        nn_write_all(asked, at);
+        change_table(table, rows, places, k, &r);
+        for (int i = 0; i < REPLICAS * asked; i++) at[i] = (float)rng_below(&r, (uint32_t)n);
+        nn_write_all(input, at);
         assert_int_equal(nn_plan_run(plan), 0);
     }
     nn_read_all(out, y);
-    for (int i = 0; i < REPLICAS * ASKED * WIDTH; i++) {
-        int row = i / WIDTH, replica = row / ASKED;
-        if (y[i] != rows[(replica * ROWS + (int)at[row]) * WIDTH + i % WIDTH])
+    for (int i = 0; i < REPLICAS * asked * width; i++) {
+        int row = i / width, replica = row / asked;
+        if (y[i] != rows[(replica * n + (int)at[row]) * width + i % width])
             fail_msg("number %d is %g", i, (double)y[i]);
     }
     nn_graph_free(g);
     nn_backend_free(b);
     pool_free(threads);
+    mem_free(rows);
+    mem_free(at);
+    mem_free(y);
+    mem_free(places);
+}
+
+static void tables_follow_the_callers_memory(void **state)
+{
+    (void)state;
+    follow_table(40000, 9, 500);
+    follow_table(4, 300000, 8); /* a row is more than a slot */
 }
 
 int main(int argc, char **argv)

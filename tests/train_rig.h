@@ -10,12 +10,13 @@
 #include "algo/registry.h"
 #include "base/os.h"
 #include "base/rng.h"
+#include "nn/op.h"
 #include "rl/train.h"
 #include "testing.h"
 
-/* Networks that learn nothing much, but quickly. */
+/* Networks that learn nothing much, but quickly; and a replay that all tests fill and overwrite. */
 #define RIG_SMALL \
-    "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 150\nnormalize = true\n"
+    "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 60\nnormalize = true\n"
 #define RIG_SMALL_MODEL                                                                    \
     "[fans]\ninitial = 80\nmodel_every = 7\nrefresh = 20\n"                                \
     "[fnvae]\np = 2\nq = 1\nwindow = 5\nbatch = 2\nupdates = 6\nencode = 3\nencoder = 6\n" \
@@ -24,6 +25,8 @@
 enum { RIG_MOST = 8 }; /* runs in a rig */
 
 static const char *rig_device = "cpu";
+static bool rig_looks;  /* only looks at the folders, as `fans eval` does */
+static bool rig_copies; /* the backend has a copy of tables, as a GPU has: see rig_put_rows */
 
 typedef struct rig {
     config *configs[RIG_MOST];
@@ -34,6 +37,17 @@ typedef struct rig {
     nn_backend *backend;
     training *training;
 } rig;
+
+/* What is not sent stays as it was. */
+static inline void rig_put_rows(void *self, real *to, const real *from, nn_shape z,
+                                const nn_place *places, int count)
+{
+    (void)self;
+    for (int i = 0; i < count; i++) {
+        size_t row = (size_t)places[i].replica * (size_t)z.B + (size_t)places[i].row;
+        memcpy(to + row * (size_t)z.D, from + row * (size_t)z.D, (size_t)z.D * sizeof *to);
+    }
+}
 
 static inline void rig_close(rig *t)
 {
@@ -53,9 +67,9 @@ static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo
     bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
     int rc = 0;
     TRY(config_new(&t->configs[i]));
-    TRY(config_add_text(t->configs[i], "test.ini", ini));
     if (learns) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
     if (adapts) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
+    TRY(config_add_text(t->configs[i], "test.ini", ini));
     TRY(config_take(t->configs[i], train_option_group(), "train", o));
     TRY(task_load(&t->tasks[i], t->configs[i]));
 out:
@@ -67,7 +81,8 @@ out:
 static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, const char *algo,
                                  const char *out, int seed, int seeds, int threads)
 {
-    train_setup s = {.runs = t->runs, .command = "test", .system_json = "{}"};
+    train_setup s = {
+        .runs = t->runs, .command = "test", .system_json = "{}", .look_only = rig_looks};
     int rc = 0;
     *t = (rig){0};
     for (int i = 0; i < tasks; i++) TRY(rig_read_task(t, i, inis[i], algo, &s.options));
@@ -86,6 +101,7 @@ static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, con
     TRY(algo_find(&s.algo, algo));
     TRY(pool_new(&t->pool, threads));
     TRY(nn_device_new(&t->backend, rig_device, NN_FP32, t->pool, NULL, 0));
+    if (rig_copies) t->backend->put_rows = rig_put_rows;
     s.config = t->configs[0];
     s.pool = t->pool;
     s.backend = t->backend;

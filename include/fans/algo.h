@@ -13,7 +13,7 @@
  * for every algorithm. An update learns from all that was observed before this step. It stands in
  * front of the worlds because on a GPU it only queues its work, which is then done while the worlds
  * step on the CPU; an update that reads back what it has queued would wait for it, and gain
- * nothing. Checkpoints fall between steps: what `act` prepares for `update` need not be kept.
+ * nothing. Checkpoints fall between steps.
  * Built-in algorithms are registered in src/algo/list.h.
  */
 #ifndef FANS_ALGO_H

@@ -19,7 +19,7 @@ typedef struct nn_node {
     nn_init init;       /* ... and how they start */
     double initial;     /* ... and scalars: the first value */
     int counter;        /* random operators: which of the graph's counters */
-    real *caller;       /* tables: the memory that they are a copy of */
+    real *caller;       /* tables: the rows themselves; `value` is these, or a copy */
     real *value, *grad; /* replica 0 */
     size_t stride;
     real *scratch;

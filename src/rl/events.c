@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "rl/crc32c.h"
 
-enum { MOST_RECORD = 8192 }; /* a hundred scalars */
+enum { MOST_RECORD = 8192, FRAME = 16 }; /* a hundred scalars; length and checksums */
 
 /* A record while it is built. One that grows too large is refused when it is written. */
 typedef struct record {
@@ -76,12 +76,14 @@ static int write_record(events *e, const record *data)
 {
     record r = {.n = 0};
     uint64_t n = data->n;
+    if (n > MOST_RECORD - FRAME)
+        return fans_fail(FANS_EINVAL, "%s: the scalars of a step take %llu bytes, more than %d",
+                         e->path, (unsigned long long)n, MOST_RECORD - FRAME);
     uint32_t crc_n = masked_crc(&n, 8), crc = masked_crc(data->b, data->n);
     put(&r, &n, 8);
     put(&r, &crc_n, 4);
     put(&r, data->b, data->n);
     put(&r, &crc, 4);
-    if (r.n > MOST_RECORD) return fans_fail(FANS_EINVAL, "%s: too many scalars", e->path);
     ssize_t k = write(e->fd, r.b, r.n);
     if (k != (ssize_t)r.n)
         return fans_fail(FANS_EIO, "%s: cannot write: %s", e->path,

@@ -12,7 +12,7 @@
 OPTIONS_GROUP(replay_option_group, replay_options, "replay", "what is remembered of the past",
               REPLAY_OPTIONS)
 
-static const double NORM_BOUND = 10; /* normalised inputs are cut off there */
+static const double NORM_BOUND = 10; /* where observations are normalised: of all inputs */
 
 struct learner {
     sac_options so;
@@ -67,6 +67,40 @@ out:
     return rc;
 }
 
+static void open_streams(learner *l, const uint64_t *seeds, double *stats)
+{
+    for (int r = 0; r < l->replicas; r++) {
+        double *mean = stats + (size_t)(2 * r) * (size_t)l->obs;
+        l->norms[r] = (norm){.n = l->obs, .mean = mean, .m2 = mean + l->obs};
+        l->sampling[r] = rng_stream(seeds[r], "replay", 0);
+        l->exploring[r] = rng_stream(seeds[r], "random actions", 0);
+    }
+}
+
+/* The replay, and SAC on its memory. */
+static int open_sac(learner *l, const fans_algo_setup *s)
+{
+    int rc = 0;
+    replay_shape z = {.lanes = l->replicas * l->worlds,
+                      .steps = (l->ro.steps + l->worlds - 1) / l->worlds,
+                      .horizon = s->info->horizon,
+                      .obs = l->obs,
+                      .act = l->act,
+                      .extra = l->extra};
+    TRY(replay_new(&l->replay, z));
+    replay_memory m = replay_memory_of(l->replay);
+    sac_shape shape = {.obs = l->obs,
+                       .extra = l->extra,
+                       .actions = l->act,
+                       .rows = l->worlds,
+                       .replicas = l->replicas,
+                       .memory = l->worlds * m.capacity,
+                       .bound = l->ro.normalize ? NORM_BOUND : 0};
+    TRY(sac_new(&l->sac, s->backend, &l->so, shape, m.steps, m.extra, s->seeds));
+out:
+    return rc;
+}
+
 int learner_new(learner **out, const fans_algo_setup *s, int extra)
 {
     int rc = 0;
@@ -84,28 +118,8 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra)
     TRY(take_options(l, s));
     l->hold = l->so.random_steps;
     TRY(claim(l, &stats));
-    for (int r = 0; r < l->replicas; r++) {
-        double *mean = stats + (size_t)(2 * r) * (size_t)l->obs;
-        l->norms[r] = (norm){.n = l->obs, .mean = mean, .m2 = mean + l->obs};
-        l->sampling[r] = rng_stream(s->seeds[r], "replay", 0);
-        l->exploring[r] = rng_stream(s->seeds[r], "random actions", 0);
-    }
-    replay_shape z = {.lanes = l->replicas * l->worlds,
-                      .steps = (l->ro.steps + l->worlds - 1) / l->worlds,
-                      .horizon = s->info->horizon,
-                      .obs = l->obs,
-                      .act = l->act,
-                      .extra = extra};
-    TRY(replay_new(&l->replay, z));
-    replay_memory m = replay_memory_of(l->replay);
-    sac_shape shape = {.obs = l->obs,
-                       .extra = extra,
-                       .actions = l->act,
-                       .rows = l->worlds,
-                       .replicas = l->replicas,
-                       .memory = l->worlds * m.capacity,
-                       .bound = l->ro.normalize ? NORM_BOUND : 0};
-    TRY(sac_new(&l->sac, s->backend, &l->so, shape, m.steps, m.extra, s->seeds));
+    open_streams(l, s->seeds, stats);
+    TRY(open_sac(l, s));
     *out = l;
     return 0;
 out:
@@ -156,10 +170,8 @@ static void find_units(learner *l, int r)
     if (l->units) l->units(l->units_to, r, obs, extra);
 }
 
-static void settle(learner *l)
+static void settle_units(learner *l)
 {
-    if (l->memory_stale) sac_changed_all(l->sac);
-    l->memory_stale = false;
     if (!l->units_stale) return;
     for (int r = 0; r < l->replicas; r++) find_units(l, r);
     sac_units(l->sac);
@@ -172,7 +184,8 @@ static void settle(learner *l)
 static void join(learner *l, const float *obs, const float *extra)
 {
     size_t n = (size_t)l->obs, k = (size_t)l->extra;
-    for (size_t i = 0; i < (size_t)(l->replicas * l->worlds); i++) {
+    size_t rows = (size_t)l->replicas * (size_t)l->worlds;
+    for (size_t i = 0; i < rows; i++) {
         float *row = l->input + i * (n + k);
         memcpy(row, obs + i * n, n * sizeof *row);
         if (extra && k) memcpy(row + n, extra + i * k, k * sizeof *row);
@@ -183,7 +196,7 @@ int learner_act(learner *l, const float *obs, const float *extra, bool explore, 
 {
     size_t n = (size_t)l->worlds * (size_t)l->act;
     if (!explore || l->steps[0] >= l->hold) {
-        settle(l);
+        settle_units(l);
         join(l, obs, extra);
         return sac_act(l->sac, l->input, explore, action);
     }
@@ -244,7 +257,9 @@ static bool due(const learner *l)
 int learner_update(learner *l)
 {
     if (!due(l)) return 0;
-    settle(l);
+    if (l->memory_stale) sac_changed_all(l->sac);
+    l->memory_stale = false;
+    settle_units(l);
     for (int i = 0; i < l->so.updates; i++) {
         pool_run(l->pool, l->replicas, draw_batch, l);
         int rc = sac_update(l->sac);
@@ -261,8 +276,8 @@ static void add_stream(state_list *s, const char *name, rng *r)
     state_add_number(s, name, STATE_U64, &r->drawn); /* seed and purpose follow from the run */
 }
 
-/* What was loaded is news to the backend. */
-static int tell_memory(void *arg)
+/* What was loaded is news to the backend; it is told when it learns or acts. */
+static int note_load(void *arg)
 {
     learner *l = arg;
     l->memory_stale = l->units_stale = true;
@@ -273,7 +288,7 @@ void learner_state(learner *l, int replica, state_list *s)
 {
     char name[32];
     sac_state(l->sac, replica, s);
-    state_on_load(s, tell_memory, l);
+    state_on_load(s, note_load, l);
     add_stream(s, "learner/sampling", &l->sampling[replica]);
     add_stream(s, "learner/exploring", &l->exploring[replica]);
     state_add_number(s, "learner/steps", STATE_I64, &l->steps[replica]);

@@ -9,8 +9,9 @@
 #include "rl/replay.h"
 #include "rl/sac.h"
 
-#define REPLAY_OPTIONS(X)                                             \
-    X(INT, steps, 50000, 1, 100000000, "latest steps kept, per seed") \
+/* Steps and ends of episodes are numbered together, up to 2^24 (nn_gather). */
+#define REPLAY_OPTIONS(X)                                            \
+    X(INT, steps, 50000, 1, 16000000, "latest steps kept, per seed") \
     X(FLAG, normalize, false, "normalise observations by running mean and variance")
 OPTIONS_STRUCT(replay_options, REPLAY_OPTIONS)
 const option_group *replay_option_group(void);
@@ -29,9 +30,9 @@ int learner_act(learner *l, const float *obs, const float *extra, bool explore, 
 void learner_store(learner *l, const fans_moment *before, const float *extra, const float *action,
                    const fans_outcome *o, const float *next_extra);
 
-/* In which units SAC sees the numbers of a row: called when they are asked for, `units` may change
- * shift and scale of the observation [obs] and set those of the extra numbers [extra], which are 0
- * and 1. Whoever knows that they have changed says so. */
+/* In which units SAC sees a row. `units` is asked when they are needed and may have changed: it
+ * finds those of the observation [obs] as normalisation left them, those of the extra numbers
+ * [extra] at 0 and 1, and may write both. Whoever makes it answer differently says so. */
 typedef void learner_units_fn(const void *user, int replica, sac_view obs, sac_view extra);
 void learner_units(learner *l, learner_units_fn *units, const void *user);
 void learner_units_changed(learner *l);

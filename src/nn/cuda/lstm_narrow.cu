@@ -8,7 +8,9 @@
 #include "nn/cuda/lstm.cuh"
 #include "nn/math.h"
 
-enum { ROWS = 4, GATES = 4 }; /* a block's rows are its quarters: see mine */
+/* Of a block. As many rows as gates, so that a thread, which stands for a gate of a unit in the
+ * products, can own a row of a unit in between. */
+enum { ROWS = 4, GATES = 4 };
 
 /* The number that a thread owns: one unit of one row. */
 typedef struct mine {

@@ -105,12 +105,24 @@ static rows_in pack(slot *s, real *to, const real *from, nn_shape z, const nn_pl
     return {(const nn_place *)s->memory, rows, to, width, stride, n};
 }
 
+/* Rows that no slot can hold. */
+static void put_wide_rows(gpu *self, real *to, const real *from, nn_shape z, const nn_place *places,
+                          int count)
+{
+    size_t width = (size_t)z.D, stride = (size_t)z.B * width;
+    for (int i = 0; i < count; i++) {
+        size_t at = (size_t)places[i].replica * stride + (size_t)places[i].row * width;
+        gpu_copy_in(self, to + at, from + at, width * sizeof *to);
+    }
+}
+
 /* The kernel reads the slot itself: a few rows are not worth a copy of their own. */
 void gpu_put_rows(void *arg, real *to, const real *from, nn_shape z, const nn_place *places,
                   int count)
 {
     gpu *self = (gpu *)arg;
     int most = (int)((SLOT - 16) / (sizeof *places + (size_t)z.D * sizeof *to));
+    if (most == 0) return put_wide_rows(self, to, from, z, places, count);
     for (int at = 0; at < count; at += most) {
         int n = count - at < most ? count - at : most;
         slot *s = next_slot(self, "sending rows");
