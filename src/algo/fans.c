@@ -91,6 +91,18 @@ out:
     return rc;
 }
 
+/* Windows are drawn once there are a few of them in every world's memory. */
+static int check_memory(const fans *a)
+{
+    int rows = replay_capacity(learner_replay(a->learner)), least = past_least(&a->fo);
+    if (rows >= least) return 0;
+    return fans_fail(
+        FANS_EINVAL,
+        "replay.steps is too small: of each of %d worlds %d rows are kept, and windows of "
+        "fnvae.window = %d need %d",
+        a->worlds, rows, a->fo.window, least);
+}
+
 static int claim(fans *a, const fans_algo_setup *s)
 {
     size_t R = (size_t)a->replicas, n = (size_t)a->n, d = (size_t)a->d;
@@ -115,7 +127,20 @@ out:
     return rc;
 }
 
-static learner_units_fn show;
+/* s^min and theta^min: the rest is zero. */
+static void show(const void *user, int replica, sac_view obs, sac_view extra)
+{
+    const fans *a = user;
+    const float *s_min = a->s_min + (size_t)replica * (size_t)a->d;
+    size_t theta = (size_t)replica * (size_t)a->n, bytes = (size_t)a->n * sizeof(float);
+    for (int i = 0; i < a->d; i++) obs.scale[i] *= s_min[i];
+    memcpy(extra.shift, a->shift + theta, bytes);
+    memcpy(extra.scale, a->scale + theta, bytes);
+    for (int k = a->n; k < a->width; k++) { /* from -7 to 2, at first about -2 */
+        extra.shift[k] = 2;
+        extra.scale[k] = 0.5f * a->theta_min[theta + (size_t)(k - a->n)];
+    }
+}
 
 static int open_agent(void **agent, const fans_algo_setup *s)
 {
@@ -134,6 +159,7 @@ static int open_agent(void **agent, const fans_algo_setup *s)
     a->width = a->o.log_std ? 2 * a->n : a->n;
     TRY(claim(a, s));
     TRY(learner_new(&a->learner, s, a->width));
+    TRY(check_memory(a));
     fnvae_memory memory = past_memory(learner_replay(a->learner), a->worlds, a->o.log_std);
     TRY(fnvae_new(&a->model, s->backend, &a->fo, z, a->replicas, s->seeds, a->worlds, &memory));
     TRY(belief_new(&a->belief, a->model));
@@ -156,21 +182,6 @@ static void start(void *agent)
 
 /* ---- what the policy sees -------------------------------------------------------------------- */
 
-/* s^min and theta^min: the rest is zero. */
-static void show(const void *user, int replica, sac_view obs, sac_view extra)
-{
-    const fans *a = user;
-    const float *s_min = a->s_min + (size_t)replica * (size_t)a->d;
-    size_t theta = (size_t)replica * (size_t)a->n, bytes = (size_t)a->n * sizeof(float);
-    for (int i = 0; i < a->d; i++) obs.scale[i] *= s_min[i];
-    memcpy(extra.shift, a->shift + theta, bytes);
-    memcpy(extra.scale, a->scale + theta, bytes);
-    for (int k = a->n; k < a->width; k++) { /* from -7 to 2, at first about -2 */
-        extra.shift[k] = 2;
-        extra.scale[k] = 0.5f * a->theta_min[theta + (size_t)(k - a->n)];
-    }
-}
-
 /* Identify the compact representations by the graph. */
 static void find_compact(fans *a, int r)
 {
@@ -192,16 +203,16 @@ static void find_units(void *agent, int r)
 {
     const fans *a = agent;
     size_t at = (size_t)r * (size_t)a->n;
-    float *shift = a->shift + at, *scale = a->scale + at;
+    float mean[FNVAE_MOST], spread[FNVAE_MOST], *shift = a->shift + at, *scale = a->scale + at;
     const float *theta_min = a->theta_min + at;
     double variance = 0;
-    past_measure(a->past, r, shift, scale);
+    past_measure(a->past, r, mean, spread);
     for (int k = 0; k < a->n; k++)
-        variance += (double)theta_min[k] * (double)scale[k] * (double)scale[k];
-    double unit = a->o.normalize ? 1 / fmax(sqrt(variance), a->o.floor) : 1;
+        variance += (double)theta_min[k] * (double)spread[k] * (double)spread[k];
+    double unit = a->o.normalize ? fmax(sqrt(variance), a->o.floor) : 1;
     for (int k = 0; k < a->n; k++) {
-        shift[k] = a->o.normalize ? -shift[k] : 0;
-        scale[k] = theta_min[k] * (float)unit;
+        shift[k] = a->o.normalize ? -mean[k] : 0;
+        scale[k] = theta_min[k] / (float)unit;
     }
 }
 
@@ -287,8 +298,10 @@ static int64_t updates_due(const fans *a)
 static int refresh(fans *a)
 {
     int rc = 0;
-    if (a->o.belief == FILTER) TRY(past_refresh(a->past));
-    learner_extra_changed(a->learner);
+    if (a->o.belief == FILTER) {
+        TRY(past_refresh(a->past));
+        learner_extra_changed(a->learner);
+    }
     pool_run(a->pool, a->replicas, find_units, a);
     learner_units_changed(a->learner);
 out:

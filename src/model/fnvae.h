@@ -1,10 +1,14 @@
 /* fnvae.h - the FN-VAE: learns what changes, and the graph of who influences whom (algorithm A1).
  *
- *     q_phi(theta_t | experience up to t)         CF inference: dense x 2, LSTM, diagonal Gaussian
- *     p_gamma(theta' | theta, C_tt)               CF dynamics: the prior of the next segment's
- * theta p_alpha1(s' | s, a, theta_s, C)             reconstruction, one masked network per
- * dimension p_alpha2(s' | s, a, theta_s), dense         one-step prediction p_beta1, p_beta2 the
- * same for the reward
+ * q_phi(theta_t | experience up to t): CF inference; products, a dense layer, an LSTM, a Gaussian.
+ *
+ * p_gamma(theta' | theta, C_tt): CF dynamics, the prior of the next segment's theta.
+ *
+ * p_alpha1(s' | s, a, theta_s, C): reconstruction, one masked network per dimension.
+ *
+ * p_alpha2(s' | s, a, theta_s): one-step prediction, dense.
+ *
+ * p_beta1, p_beta2: the same for the reward.
  *
  * A row of a window is one transition (s, a) -> (r, s'); windows run over the lifetime and across
  * episodes. A **segment** is a stretch with constant theta; nothing else is told about the kind of

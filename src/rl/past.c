@@ -78,11 +78,16 @@ static bool gather(const past *p, int lane, int i, fnvae_row *rows)
     return got == T;
 }
 
+int past_least(const fnvae_options *o)
+{
+    return 4 * o->window;
+}
+
 bool past_ready(const past *p)
 {
     int lanes = p->f->replicas * p->worlds, ready = 0;
     for (int lane = 0; lane < lanes; lane++)
-        ready += replay_rows(p->replay, lane) >= 4 * p->f->o.window;
+        ready += replay_rows(p->replay, lane) >= past_least(&p->f->o);
     return ready == lanes;
 }
 
@@ -176,11 +181,13 @@ static void keep_replica(void *arg, int r)
     past *p = arg;
     int T = fnvae_encode_length(p->f);
     const int *steps = p->steps + (size_t)r * (size_t)p->rows;
+    int lane = r * p->worlds + p->world;
+    bool whole = replay_rows(p->replay, lane) < p->rows; /* the life's beginning is still there */
     for (int b = 0; b < p->f->o.encode; b++) {
         int start = window_start(p, r, p->batch * p->f->o.encode + b);
         if (start < 0) return;
-        for (int t = start > 0 ? warm_up(p) : 0; t < T; t++)
-            keep(p, r * p->worlds + p->world, steps[start + t], fnvae_encoded(p->f, r, b, t),
+        for (int t = start == 0 && whole ? 0 : warm_up(p); t < T; t++)
+            keep(p, lane, steps[start + t], fnvae_encoded(p->f, r, b, t),
                  fnvae_encoded_next(p->f, r, b, t));
     }
 }

@@ -20,8 +20,9 @@ fnvae_memory past_memory(replay *r, int worlds, bool spread);
 int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p);
 void past_free(past *p);
 
-/* Are there windows to learn from? They are drawn freely once there are two of them in each lane.
+/* Are there windows to learn from? They are drawn freely once there are so many rows in each lane.
  */
+int past_least(const fnvae_options *o);
 bool past_ready(const past *p);
 
 /* Fills the model's next update with random windows; `draws` has one stream per replica. */
