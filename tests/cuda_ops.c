@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "cuda_case.h"
-
-static nn_backend *gpu, *cpu;
+#include "cuda_pair.h"
 
 enum { RUNS = 3 }; /* the first is not captured, the second is, the third only replayed */
 static const double FP32 = 1e-5, TF32 = 1.5e-3; /* how far numbers may be off */
@@ -147,26 +146,18 @@ static void layers_in_tf32_are_near_the_cpu(void **state)
     nn_backend_free(b);
 }
 
-int main(int argc, char **argv) /* may be told which tests, as a pattern */
+static int run_all(void)
 {
-    nn_cuda_options o = {0};
-    pool *threads = NULL;
-    if (nn_cuda_new(&gpu, &o) < 0) {
-        printf("skipped: %s\n", fans_error());
-        return 77;
-    }
-    if (pool_new(&threads, 0) < 0 || nn_cpu_new(&cpu, threads) < 0) return 1;
-    printf("%s\n", nn_backend_name(gpu));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_equal_the_cpu),
         cmocka_unit_test(the_rest_equals_the_cpu),
         cmocka_unit_test(layers_of_all_sizes_equal_the_cpu),
         cmocka_unit_test(layers_in_tf32_are_near_the_cpu),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    nn_backend_free(gpu);
-    nn_backend_free(cpu);
-    pool_free(threads);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return cuda_pair_run(argc, argv, run_all);
 }

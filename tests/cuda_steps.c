@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cuda_pair.h"
 #include "nn_steps.h"
 
 static const sac_sizes SAC = {.obs = 17, .act = 6, .width = 80, .batch = 130};
@@ -17,8 +18,6 @@ static const fnvae_sizes LARGE = {
     .d = 7, .m = 3, .p = 6, .q = 4, .encoder = 64, .bank = 48, .dense = 64, .T = 24, .B = 128};
 enum { STEPS = 4, MOST = 400000, MOST_GROUPS = 16 };
 enum { MANY = 48 }; /* replicas: some layers take wide tiles, some brisk ones */
-
-static nn_backend *gpu, *cpu;
 
 /* What is left of a training: parameters and last gradients by group, losses of the last step. */
 typedef struct outcome {
@@ -298,15 +297,8 @@ static void not_a_number_is_named_and_spoils_nothing(void **state)
     nn_graph_free(s.g);
 }
 
-int main(int argc, char **argv) /* may be told which tests, as a pattern */
+static int run_all(void)
 {
-    nn_cuda_options o = {0};
-    pool *threads = NULL;
-    if (nn_cuda_new(&gpu, &o) < 0) {
-        printf("skipped: %s\n", fans_error());
-        return 77;
-    }
-    if (pool_new(&threads, 0) < 0 || nn_cpu_new(&cpu, threads) < 0) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_equal_the_cpu),
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
@@ -316,10 +308,10 @@ int main(int argc, char **argv) /* may be told which tests, as a pattern */
         cmocka_unit_test(counters_are_the_randomness),
         cmocka_unit_test(not_a_number_is_named_and_spoils_nothing),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    nn_backend_free(gpu);
-    nn_backend_free(cpu);
-    pool_free(threads);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    return cuda_pair_run(argc, argv, run_all);
 }

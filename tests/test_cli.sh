@@ -67,6 +67,7 @@ accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offse
 refuses 1 "[change.wind]: pendulum has no factor 'wind'" eval "$runs/a" --set change.wind.offset=1
 refuses 1 "there is no preset 'tiny'; there are paper, standard and small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
+refuses 1 "replay.steps is too small: of each of 1 worlds 303 rows are kept" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"
 refuses 1 "fnvae.observed = true: fans infers the factors" train "$configs/pendulum.ini" --algo fans --set fnvae.observed=true --out "$runs/p"
 accepts "oracle  pendulum" runs "$runs"
 refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
