@@ -240,12 +240,21 @@ out:
 /* Correct theta by what was seen; the paper's open loop leaves it as it was predicted. */
 static int correct(fans *a)
 {
-    int rc = belief_correct(a->belief);
+    int rc = belief_correct_begin(a->belief);
     if (rc == 0 && a->o.belief == PRIOR)
         for (int i = 0; i < a->rows && a->steps[i / a->worlds] > a->o.initial; i++)
             belief_set(a->belief, i / a->worlds, i % a->worlds,
                        a->theta + (size_t)i * (size_t)a->width, a->width);
     return rc;
+}
+
+/* What is believed behind a step is stored where an episode ends. Elsewhere nobody need wait for
+ * it: other trainings go on meanwhile. */
+static bool any_ended(const fans *a, const fans_outcome *o)
+{
+    bool any = false;
+    for (int i = 0; i < a->rows; i++) any = any || o->terminated[i] || o->truncated[i];
+    return any;
 }
 
 static int observe(void *agent, const fans_moment *before, const float *action,
@@ -265,7 +274,10 @@ static int observe(void *agent, const fans_moment *before, const float *action,
     }
     TRY(correct(a));
     if (!learn) return 0;
-    keep_beliefs(a, a->theta_after);
+    if (any_ended(a, outcome)) {
+        belief_settle(a->belief);
+        keep_beliefs(a, a->theta_after);
+    }
     learner_store(a->learner, before, a->theta, action, outcome, a->theta_after);
     for (int r = 0; r < a->replicas; r++) a->steps[r] += a->worlds;
 out:

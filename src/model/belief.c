@@ -19,6 +19,7 @@ struct belief {
     float *moved;         /* [replica][world]: is there one? */
     float *thetas;        /* [replica][world][mean | before], or [mean | log_std] of p_gamma */
     float *expected;      /* [replica][world][d + 1] */
+    bool pending;         /* a correction that was begun is not in `carried` yet */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -139,6 +140,7 @@ static size_t mean_bytes(const belief *b)
 void belief_reset(belief *b, int replica, int world)
 {
     size_t row = row_of(b, replica, world);
+    belief_settle(b);
     memset(carried_of(b, row), 0, 2 * mean_bytes(b) + (size_t)b->state * sizeof(float));
     memset(b->before + row * (size_t)b->factors, 0, mean_bytes(b));
     b->moved[row] = 0;
@@ -146,6 +148,7 @@ void belief_reset(belief *b, int replica, int world)
 
 void belief_set(belief *b, int replica, int world, const float *theta, int n)
 {
+    belief_settle(b);
     memcpy(carried_of(b, row_of(b, replica, world)), theta, (size_t)n * sizeof *theta);
 }
 
@@ -179,16 +182,30 @@ void belief_note(belief *b, int replica, int world, const fnvae_row *row)
     to[3 * d + m + 1] = row->change;
 }
 
-int belief_correct(belief *b)
+int belief_correct_begin(belief *b)
 {
     const fnvae *f = b->f;
+    belief_settle(b);
     int from = 2 * b->factors, to = b->seen_size - b->state;
     for (size_t i = 0; i < row_count(b); i++)
         memcpy(b->seen + i * (size_t)b->seen_size + to, carried_of(b, i) + from,
                (size_t)b->state * sizeof(float));
     nn_write_all(f->b_in, b->seen);
     int rc = nn_plan_run(f->correct);
-    if (rc == 0) nn_read_all(f->b_out, b->carried);
+    b->pending = rc == 0;
+    return rc;
+}
+
+void belief_settle(belief *b)
+{
+    if (b->pending) nn_read_all(b->f->b_out, b->carried);
+    b->pending = false;
+}
+
+int belief_correct(belief *b)
+{
+    int rc = belief_correct_begin(b);
+    belief_settle(b);
     return rc;
 }
 
@@ -211,6 +228,7 @@ int belief_predict(belief *b, const uint8_t *change)
     const fnvae *f = b->f;
     size_t n = (size_t)b->factors;
     bool any = false;
+    belief_settle(b);
     for (size_t i = 0; i < row_count(b); i++) any = any || change[i];
     if (any) write_thetas(b);
     int rc = nn_plan_run(f->predict); /* always: a replica's draws must not depend on the others */
@@ -229,6 +247,7 @@ int belief_predict(belief *b, const uint8_t *change)
 
 int belief_decode(belief *b)
 {
+    belief_settle(b);
     nn_write_all(b->f->b_in, b->seen);
     write_thetas(b);
     int rc = nn_plan_run(b->f->decode);

@@ -18,9 +18,13 @@ void belief_free(belief *b);
 /* A new lifetime: the belief is N(0, 1). */
 void belief_reset(belief *b, int replica, int world);
 
-/* Notes the transition that a world went through; then all worlds are corrected at once. */
+/* Notes the transition that a world went through; then all worlds are corrected at once. Begun
+ * only, the correction is queued where the backend works beside the host, and known once it is
+ * settled: by belief_settle, or by the next prediction. */
 void belief_note(belief *b, int replica, int world, const fnvae_row *row);
 int belief_correct(belief *b);
+int belief_correct_begin(belief *b);
+void belief_settle(belief *b);
 
 /* Advances the worlds whose coming step begins a segment: change[replica * worlds + world]. */
 int belief_predict(belief *b, const uint8_t *change);

@@ -50,10 +50,17 @@ void fnvae_state(fnvae *f, int replica, state_list *s)
     state_add_number(s, "fnvae/update", STATE_I64, &f->update);
 }
 
+static int settle_belief(void *b)
+{
+    belief_settle(b);
+    return 0;
+}
+
 void belief_state(belief *b, int replica, state_list *s)
 {
     belief_part parts[BELIEF_PARTS];
     char name[64];
+    state_on_save(s, settle_belief, b);
     belief_parts(b, replica, parts);
     for (int i = 0; i < BELIEF_PARTS; i++) {
         snprintf(name, sizeof name, "belief/%s", parts[i].name);
