@@ -75,7 +75,8 @@ static int add_method(table *out, const char *task, const json_t *m, const json_
     snprintf(seeds, sizeof seeds, "%zu", json_array_size(runs));
     text_add(&gain, "%.1f", number_at(final, "mean"));
     if (isfinite(sd)) text_add(&gain, " ± %.1f", sd);
-    if (isfinite(score)) snprintf(scored, sizeof scored, "%.2f", score);
+    if (isfinite(score))
+        snprintf(scored, sizeof scored, "%.2f", fabs(score) < 0.005 ? 0.0 : score); /* no -0.00 */
     text_add(&r2, "%s", "");
     text_add(&touched, "%s", "");
     add_r2(&r2, insights, runs);
