@@ -6,7 +6,7 @@
  * Pendulum with the setting of RLtools' benchmark (64-64, batch 100, one update per step) and
  * Half-Cheetah with the default one (256-256, batch 256), under SAC and under FANS; environments,
  * acting, replay and updates included. The clock starts when SAC does: with FANS, behind the
- * initial steps. "rest" is what is none of the others: curves, counting, checkpoints. On a GPU
+ * initial steps. "saving" is the checkpoint at the end, "rest" what is none of the others. On a GPU
  * updates are only queued: waiting for them counts as acting or observing. --ini adds settings to
  * every row. */
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void bench(row *r, const setting *o)
     train_setup s = {.count = o->seeds, .command = "bench", .system_json = "{}", .runs = runs};
     task *t;
     training *live;
-    snprintf(folder, sizeof folder, "%s/fans-bench-XXXXXX", base ? base : "/tmp");
+    snprintf(folder, sizeof folder, "%s/fans-bench-XXXXXX", base ? base : P_tmpdir);
     if (!mkdtemp(folder)) exit(1);
     must(config_new(&s.config));
     must(config_add_text(s.config, "bench", r->ini));
@@ -130,14 +130,15 @@ static json_t *print_row(const row *r, int seeds)
 {
     double total = r->seconds;
     const train_times *x = &r->times;
-    double rest = total - x->worlds - x->acting - x->updating - x->observing;
-    printf("%-22s %8.0f %9.2f %9.0f %9.3f %7.1f%% %7.1f%% %8.1f%% %9.1f%% %5.1f%%\n", r->name,
-           r->steps, total, r->steps * seeds / total, 1e3 * total / r->steps,
+    double rest = total - x->worlds - x->acting - x->updating - x->observing - x->saving;
+    printf("%-22s %8.0f %9.2f %9.0f %9.3f %7.1f%% %7.1f%% %8.1f%% %9.1f%% %6.1f%% %5.1f%%\n",
+           r->name, r->steps, total, r->steps * seeds / total, 1e3 * total / r->steps,
            100 * x->worlds / total, 100 * x->acting / total, 100 * x->updating / total,
-           100 * x->observing / total, 100 * rest / total);
-    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "task", r->name, "seeds", seeds,
-                     "steps", r->steps, "seconds", total, "worlds", x->worlds, "acting", x->acting,
-                     "updating", x->updating, "observing", x->observing);
+           100 * x->observing / total, 100 * x->saving / total, 100 * rest / total);
+    return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "task", r->name, "seeds",
+                     seeds, "steps", r->steps, "seconds", total, "worlds", x->worlds, "acting",
+                     x->acting, "updating", x->updating, "observing", x->observing, "saving",
+                     x->saving);
 }
 
 int main(int argc, char **argv)
@@ -158,8 +159,8 @@ int main(int argc, char **argv)
         return 2;
     }
     json_t *list = json_array();
-    printf("%-22s %8s %9s %9s %9s %8s %8s %9s %10s %6s\n", "task", "steps", "seconds", "steps/s",
-           "ms/step", "worlds", "acting", "updating", "observing", "rest");
+    printf("%-22s %8s %9s %9s %9s %8s %8s %9s %10s %7s %6s\n", "task", "steps", "seconds",
+           "steps/s", "ms/step", "worlds", "acting", "updating", "observing", "saving", "rest");
     for (int i = 0; i < ROWS; i++) {
         if (o.only && strcmp(o.only, rows[i].name)) continue;
         bench(&rows[i], &o);

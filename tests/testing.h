@@ -56,7 +56,7 @@ static inline void fail_every_allocation(int (*attempt)(void))
 static inline const char *temporary_folder(char *out, size_t size)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(out, size, "%s/fans-test-XXXXXX", base ? base : "/tmp");
+    snprintf(out, size, "%s/fans-test-XXXXXX", base ? base : P_tmpdir);
     return mkdtemp(out);
 }
 

@@ -127,6 +127,8 @@ out:
     return rc;
 }
 
+/* ---- what the policy sees -------------------------------------------------------------------- */
+
 /* s^min and theta^min: the rest is zero. */
 static void show(const void *user, int replica, sac_view obs, sac_view extra)
 {
@@ -141,6 +143,42 @@ static void show(const void *user, int replica, sac_view obs, sac_view extra)
         extra.scale[k] = 0.5f * a->theta_min[theta + (size_t)(k - a->n)];
     }
 }
+
+/* Identify the compact representations by the graph. */
+static void find_compact(fans *a, int r)
+{
+    const causal_graph *g = a->graph;
+    float *s_min = a->s_min + (size_t)r * (size_t)a->d;
+    float *theta_min = a->theta_min + (size_t)r * (size_t)a->n;
+    int p = a->model->z.p;
+    bool all = !a->o.compact;
+    causal_graph_of(a->graph, a->model, r);
+    for (int i = 0; i < a->d; i++) s_min[i] = all || g->s_min[i];
+    for (int k = 0; k < a->n; k++)
+        theta_min[k] = all || (k < p ? g->theta_s_min[k] : g->theta_r_min[k - p]);
+}
+
+/* The units of theta: the spread of the stored beliefs as they are now, of all of theta^min
+ * together. Latents keep their sizes relative to each other, so that those which carry nothing stay
+ * small. */
+static void find_units(void *agent, int r)
+{
+    const fans *a = agent;
+    size_t at = (size_t)r * (size_t)a->n;
+    float mean[FNVAE_MOST], spread[FNVAE_MOST], *shift = a->shift + at, *scale = a->scale + at;
+    const float *theta_min = a->theta_min + at;
+    double variance = 0;
+    past_measure(a->past, r, mean, spread);
+    for (int k = 0; k < a->n; k++)
+        variance += (double)theta_min[k] * (double)spread[k] * (double)spread[k];
+    double unit = a->o.normalize ? fmax(sqrt(variance), a->o.floor) : 1;
+    for (int k = 0; k < a->n; k++) {
+        shift[k] = a->o.normalize ? -mean[k] : 0;
+        scale[k] = theta_min[k] / (float)unit;
+    }
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_agent(void **agent, const fans_algo_setup *s)
 {
@@ -178,42 +216,6 @@ static void start(void *agent)
 {
     fans *a = agent;
     for (int i = 0; i < a->rows; i++) belief_reset(a->belief, i / a->worlds, i % a->worlds);
-}
-
-/* ---- what the policy sees -------------------------------------------------------------------- */
-
-/* Identify the compact representations by the graph. */
-static void find_compact(fans *a, int r)
-{
-    const causal_graph *g = a->graph;
-    float *s_min = a->s_min + (size_t)r * (size_t)a->d;
-    float *theta_min = a->theta_min + (size_t)r * (size_t)a->n;
-    int p = a->model->z.p;
-    bool all = !a->o.compact;
-    causal_graph_of(a->graph, a->model, r);
-    for (int i = 0; i < a->d; i++) s_min[i] = all || g->s_min[i];
-    for (int k = 0; k < a->n; k++)
-        theta_min[k] = all || (k < p ? g->theta_s_min[k] : g->theta_r_min[k - p]);
-}
-
-/* The units of theta: the spread of the stored beliefs as they are now, of all of theta^min
- * together. Latents keep their sizes relative to each other, so that those which carry nothing stay
- * small. */
-static void find_units(void *agent, int r)
-{
-    const fans *a = agent;
-    size_t at = (size_t)r * (size_t)a->n;
-    float mean[FNVAE_MOST], spread[FNVAE_MOST], *shift = a->shift + at, *scale = a->scale + at;
-    const float *theta_min = a->theta_min + at;
-    double variance = 0;
-    past_measure(a->past, r, mean, spread);
-    for (int k = 0; k < a->n; k++)
-        variance += (double)theta_min[k] * (double)spread[k] * (double)spread[k];
-    double unit = a->o.normalize ? fmax(sqrt(variance), a->o.floor) : 1;
-    for (int k = 0; k < a->n; k++) {
-        shift[k] = a->o.normalize ? -mean[k] : 0;
-        scale[k] = theta_min[k] / (float)unit;
-    }
 }
 
 /* ---- living ---------------------------------------------------------------------------------- */

@@ -65,8 +65,7 @@ int model_run_make(model_run *m, const char *device, nn_precision precision, int
     if (z.q < 1) z.q = 1;
     TRY(pool_new(&m->pool, threads));
     TRY(nn_device_new(&m->backend, device, precision, m->pool, NULL, 0));
-    fnvae_options o = m->o;
-    TRY(fnvae_new(&m->f, m->backend, &o, z, 1, &seed, 1, NULL));
+    TRY(fnvae_new(&m->f, m->backend, &m->o, z, 1, &seed, 1, NULL));
 out:
     return rc;
 }

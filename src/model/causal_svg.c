@@ -184,10 +184,10 @@ static void draw_nodes(const drawing *d)
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Every colour stands there twice: plainly first, for viewers that know no variables. */
-/* clang-format off: it would indent every line behind the macro of the one before */
 #define INK(what, plain, variable) what ":" plain ";" what ":var(" variable ")"
 #define WASH(plain, variable, share) \
     "fill:" plain ";fill:color-mix(in srgb,var(" variable ") " share ",var(--gp))"
+/* clang-format off: it would indent every line behind the macro of the one before */
 static const char STYLE[] =
     ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gw:#5b6570;"
     "--gs:#0072b2;--ga:#00805d;--gt:#c65600;"
