@@ -9,6 +9,7 @@ typedef struct subject {
 static const subject SUBJECTS[] = {
     {"sac", ""},
     {"oracle", ""},
+    {"oracle", "[oracle]\ndelay = 3\n"},
     {"fans", "[fans]\ninitial = 120\n"},
     {"fans", "[fans]\ninitial = 120\nlog_std = true\n"},
     {"fans", "[fans]\ninitial = 120\nbelief = prior\n"},

@@ -3,19 +3,29 @@
  * Shown are the factors that a schedule moves: scaled to [-1, 1] by the values between which they
  * move, or, where they jump among a few values, as one number per value that is 1 for the present
  * one. The successor of a step is judged with the factors that hold there: those of the next step,
- * or, where an episode ends, the old ones. */
+ * or, where an episode ends, the old ones. With a delay it is told nothing during the first steps
+ * of every segment: the bound for agents that must find out first. */
+#include "algo/oracle.h"
+
+#include <string.h>
+
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "rl/learner.h"
 
+OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle", "sac that sees the true factors",
+              ORACLE_OPTIONS)
+
 typedef struct oracle {
+    oracle_options o;
     learner *learner;
     const fans_movements *moving; /* [replicas] */
     int factor_count, rows, worlds;
-    int width;           /* numbers shown */
-    float *before, *now; /* (rows, width): during the step that was observed, and now */
+    int width;      /* numbers shown */
+    float *now;     /* (rows, width) */
+    int64_t *since; /* (rows): steps since the segment began */
 } oracle;
 
 static int width_of(const fans_moving *m)
@@ -40,8 +50,8 @@ static void close_agent(void *agent)
     oracle *o = agent;
     if (!o) return;
     learner_free(o->learner);
-    mem_free(o->before);
     mem_free(o->now);
+    mem_free(o->since);
     mem_free(o);
 }
 
@@ -50,14 +60,16 @@ static int open_agent(void **agent, const fans_algo_setup *setup)
     int rc = 0;
     oracle *o = mem_alloc(sizeof *o);
     if (!o) return FANS_ENOMEM;
+    TRY(config_take(setup->config, oracle_option_group(), "oracle", &o->o));
+    options_dump(oracle_option_group(), "oracle", &o->o, setup->dump);
     o->moving = setup->moving;
     o->factor_count = setup->info->factor_count;
     o->worlds = setup->worlds;
     o->rows = setup->replicas * setup->worlds;
     o->width = width_of_all(setup->moving);
-    size_t n = (size_t)o->rows * (size_t)o->width * sizeof(float);
-    TRY((o->before = mem_alloc(n)) ? 0 : FANS_ENOMEM);
-    TRY((o->now = mem_alloc(n)) ? 0 : FANS_ENOMEM);
+    size_t rows = (size_t)o->rows;
+    TRY((o->now = mem_alloc(rows * (size_t)o->width * sizeof *o->now)) ? 0 : FANS_ENOMEM);
+    TRY((o->since = mem_alloc(rows * sizeof *o->since)) ? 0 : FANS_ENOMEM);
     TRY(learner_new(&o->learner, setup, o->width));
     *agent = o;
     return 0;
@@ -74,22 +86,26 @@ static void show(const fans_moving *m, double value, float *to)
     *to = half > 0 ? (float)((value - middle) / half) : 0;
 }
 
-static void look(const oracle *o, const double *factors, float *to)
+/* What row i shows of its factors. */
+static void look(const oracle *o, int i, const double *factors, float *to)
 {
-    for (int i = 0; i < o->rows; i++) {
-        const fans_movements *moving = &o->moving[i / o->worlds];
-        for (int k = 0; k < moving->count; k++) {
-            const fans_moving *m = &moving->list[k];
-            show(m, factors[i * o->factor_count + m->factor], to);
-            to += width_of(m);
-        }
+    const fans_movements *moving = &o->moving[i / o->worlds];
+    memset(to, 0, (size_t)o->width * sizeof *to);
+    if (o->since[i] < o->o.delay) return;
+    for (int k = 0; k < moving->count; k++) {
+        const fans_moving *m = &moving->list[k];
+        show(m, factors[m->factor], to);
+        to += width_of(m);
     }
 }
 
 static int act(void *agent, const fans_moment *now, bool explore, float *action)
 {
     oracle *o = agent;
-    look(o, now->factors, o->now);
+    for (int i = 0; i < o->rows; i++) {
+        o->since[i] = now->change[i] ? 0 : o->since[i] + 1;
+        look(o, i, now->factors + i * o->factor_count, o->now + i * o->width);
+    }
     return learner_act(o->learner, now->obs, o->now, explore, action);
 }
 
@@ -97,9 +113,7 @@ static int observe(void *agent, const fans_moment *before, const float *action,
                    const fans_outcome *outcome, bool learn)
 {
     oracle *o = agent;
-    if (!learn) return 0;
-    look(o, before->factors, o->before);
-    learner_store(o->learner, before, o->before, action, outcome, o->before);
+    if (learn) learner_store(o->learner, before, o->now, action, outcome, o->now);
     return 0;
 }
 
@@ -110,7 +124,10 @@ static int update(void *agent)
 
 static void list_state(void *agent, int replica, state_list *s)
 {
-    learner_state(((oracle *)agent)->learner, replica, s);
+    oracle *o = agent;
+    learner_state(o->learner, replica, s);
+    state_add(s, "oracle/since", STATE_I64, 1, (int64_t[]){o->worlds},
+              o->since + replica * o->worlds);
 }
 
 static void scalars(void *agent, int replica, fans_scalar_fn *emit, void *user)

@@ -2,6 +2,7 @@
 #include "cli/sections.h"
 
 #include "algo/fans.h"
+#include "algo/oracle.h"
 #include "base/error.h"
 #include "cli/model_run.h"
 #include "env/task.h"
