@@ -3,8 +3,9 @@
  * Shown are the factors that a schedule moves: scaled to [-1, 1] by the values between which they
  * move, or, where they jump among a few values, as one number per value that is 1 for the present
  * one. The successor of a step is judged with the factors that hold there: those of the next step,
- * or, where an episode ends, the old ones. With a delay it is told nothing during the first steps
- * of every segment: the bound for agents that must find out first. */
+ * or, where an episode ends, the old ones. With a delay it sees, during the first steps of a
+ * segment, still the factors of the last one (at first zeros): the bound for agents that must find
+ * out first. */
 #include "algo/oracle.h"
 
 #include <string.h>
@@ -78,6 +79,13 @@ out:
     return rc;
 }
 
+static void start(void *agent)
+{
+    oracle *o = agent;
+    memset(o->now, 0, (size_t)o->rows * (size_t)o->width * sizeof *o->now);
+    memset(o->since, 0, (size_t)o->rows * sizeof *o->since);
+}
+
 static void show(const fans_moving *m, double value, float *to)
 {
     for (int i = 0; i < m->choices; i++) to[i] = value == m->values[i] * m->scale;
@@ -86,12 +94,9 @@ static void show(const fans_moving *m, double value, float *to)
     *to = half > 0 ? (float)((value - middle) / half) : 0;
 }
 
-/* What row i shows of its factors. */
 static void look(const oracle *o, int i, const double *factors, float *to)
 {
     const fans_movements *moving = &o->moving[i / o->worlds];
-    memset(to, 0, (size_t)o->width * sizeof *to);
-    if (o->since[i] < o->o.delay) return;
     for (int k = 0; k < moving->count; k++) {
         const fans_moving *m = &moving->list[k];
         show(m, factors[m->factor], to);
@@ -104,7 +109,8 @@ static int act(void *agent, const fans_moment *now, bool explore, float *action)
     oracle *o = agent;
     for (int i = 0; i < o->rows; i++) {
         o->since[i] = now->change[i] ? 0 : o->since[i] + 1;
-        look(o, i, now->factors + i * o->factor_count, o->now + i * o->width);
+        if (o->since[i] >= o->o.delay)
+            look(o, i, now->factors + i * o->factor_count, o->now + i * o->width);
     }
     return learner_act(o->learner, now->obs, o->now, explore, action);
 }
@@ -126,8 +132,10 @@ static void list_state(void *agent, int replica, state_list *s)
 {
     oracle *o = agent;
     learner_state(o->learner, replica, s);
-    state_add(s, "oracle/since", STATE_I64, 1, (int64_t[]){o->worlds},
-              o->since + replica * o->worlds);
+    int first = replica * o->worlds;
+    state_add(s, "oracle/since", STATE_I64, 1, (int64_t[]){o->worlds}, o->since + first);
+    state_add(s, "oracle/now", STATE_F32, 2, (int64_t[]){o->worlds, o->width},
+              o->now + first * o->width);
 }
 
 static void scalars(void *agent, int replica, fans_scalar_fn *emit, void *user)
@@ -140,6 +148,7 @@ const fans_algo_def algo_oracle = {.name = "oracle",
                                    .open = open_agent,
                                    .close = close_agent,
                                    .shape = shape,
+                                   .start = start,
                                    .act = act,
                                    .observe = observe,
                                    .update = update,

@@ -5,7 +5,7 @@
 #include "base/options.h"
 
 #define ORACLE_OPTIONS(X) \
-    X(INT, delay, 0, 0, 1000000, "steps of a segment before it is told the factors")
+    X(INT, delay, 0, 0, 1000000, "steps of a segment in which it still sees the last one's factors")
 OPTIONS_STRUCT(oracle_options, ORACLE_OPTIONS)
 const option_group *oracle_option_group(void);
 
