@@ -100,6 +100,14 @@ void state_compress(state_list *s)
     if (!s->failed) s->items[s->count - 1].compress = true;
 }
 
+void state_drop(state_list *s, const char *beginning)
+{
+    size_t kept = 0, n = strlen(beginning);
+    for (size_t i = 0; i < s->count; i++)
+        if (strncmp(s->items[i].name, beginning, n)) s->items[kept++] = s->items[i];
+    s->count = kept;
+}
+
 int state_done(const state_list *s)
 {
     return s->failed ? FANS_ENOMEM : 0;

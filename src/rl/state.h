@@ -59,6 +59,9 @@ int state_loaded(const state_list *s);
 /* Marks the item added last. */
 void state_compress(state_list *s);
 
+/* Forgets the items whose names begin so. */
+void state_drop(state_list *s, const char *beginning);
+
 int state_done(const state_list *s);
 void state_free(state_list *s);
 

@@ -102,6 +102,7 @@ static int list_state(training *t, int r)
         state_add_bytes(s, name, p->bytes[w], n);
     }
     if (t->s.algo->state) t->s.algo->state(t->agent, r, s);
+    if (t->s.look_only) state_drop(s, "replay."); /* ... and remembers none of the old ones */
     return state_done(s);
 }
 
