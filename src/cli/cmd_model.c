@@ -26,6 +26,7 @@ static int fit_prepare(fit *k)
     TRY(nn_precision_find(&precision, k->precision));
     if ((k->save || k->resume) && !k->out)
         TRY(fans_fail(CLI_USAGE, "model fit: --save and --resume need --out DIR"));
+    if (k->out) TRY(model_run_may_save(k->out));
     TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
     if (k->transitions > 0) k->m.data.transitions = k->transitions;
     if (k->seed >= 0) k->m.data.seed = k->seed;

@@ -79,9 +79,10 @@ int env_load(env_source *out, const char *name)
         }
         nearest_offer(&near, def->name);
     }
+    const char *hint = nearest_hint(&near);
     return fans_fail(FANS_EINVAL,
                      "no environment '%s'%s (a library of your own is named by its path)", name,
-                     nearest_hint(&near));
+                     *hint ? hint : "; `fans list envs` lists them");
 }
 
 void env_unload(env_source *source)
