@@ -38,7 +38,7 @@ typedef struct watch {
 
 static void duration(double seconds, char *out, size_t size)
 {
-    int s = (int)seconds;
+    int s = (int)fmin(fmax(seconds, 0), 1e9);
     if (s >= 3600)
         snprintf(out, size, "%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
     else
@@ -117,7 +117,7 @@ static void say(const watch *w)
     char left[32];
     text line = {0};
     duration((all.total - all.steps) / fmax(all.rate, 1e-9), left, sizeof left);
-    text_add(&line, "%3d%%  episode %lld", (int)(100 * all.steps / all.total),
+    text_add(&line, "%3d%%  episode %lld", (int)(100 * fmin(all.steps / all.total, 1)),
              (long long)all.episodes);
     if (s->entry_count == 1) add_returns(s, &line);
     if (s->run_count > 1) text_add(&line, "  %d runs", s->run_count);
