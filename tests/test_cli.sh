@@ -65,7 +65,8 @@ accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400
 accepts "over 3 episodes" eval "$runs/a" --episodes 3
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
-refuses 1 "[change.wind]: pendulum has no factor 'wind'" eval "$runs/a" --set change.wind.offset=1
+refuses 1 "[change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
+refuses 1 "2 seeds from 2147483647 on: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
 refuses 1 "there is no preset 'tiny'; there are paper, standard and small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
 refuses 1 "replay.steps is too small: of each of 1 worlds 303 rows are kept" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"

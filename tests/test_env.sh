@@ -19,6 +19,7 @@ done
 grep -qF "fans: $plugins/faulty_env.so: 1 of 13 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
 refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
+(cd "$plugins" && "$fans" check custom_env.so >/dev/null) || complain "a library here is not found by its bare name"
 refuses 1 "$plugins/wrong_abi.so: built for environment ABI" check "$plugins/wrong_abi.so"
 
 # every config plays, if its environment is built in

@@ -98,7 +98,10 @@ refuses 2 "model: fit or eval is missing" model
 refuses 2 "model: there is no 'fti'; there are fit and eval" model fti
 refuses 2 "model fit: CONFIG is missing" model fit
 refuses 1 "there is no preset 'smal'; did you mean 'small'?" model fit "$folder/task.ini" --preset smal
-refuses 1 "/no/such/config.ini: " model eval /no/such
+refuses 1 "/no/such: holds no model (it has no model.safetensors)" model eval /no/such
+mkdir "$folder/training"
+touch "$folder/training/metrics.csv"
+refuses 1 "$folder/training: is the folder of a training" model fit "$folder/task.ini" --out "$folder/training"
 refuses 1 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
 refuses 1 "model.transitions = 100: fewer than fnvae.window = 200" model fit "$folder/task.ini" \
     --set fnvae.window=200 --set model.transitions=100

@@ -12,7 +12,8 @@
  *
  * Built-in environments are registered in src/env/list.h. One of your own is a shared library that
  * exports `const fans_env_def fans_env`; name the file where a config or a command takes an
- * environment. examples/custom_env.c is a complete one, and `fans check` tests any of them.
+ * environment, by its path from the folder in which the tool is started. examples/custom_env.c is a
+ * complete one, and `fans check` tests any of them.
  */
 #ifndef FANS_ENV_H
 #define FANS_ENV_H

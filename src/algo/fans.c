@@ -78,7 +78,7 @@ static int take_options(fans *a, const fans_algo_setup *s)
     if (a->fo.observed)
         TRY(fans_fail(FANS_EINVAL, "fnvae.observed = true: fans infers the factors; the agent that "
                                    "is shown them is the oracle"));
-    if (a->o.initial < 8 * a->fo.window * s->worlds)
+    if (a->o.initial < (int64_t)8 * a->fo.window * s->worlds)
         TRY(fans_fail(FANS_EINVAL,
                       "fans.initial = %d: too few steps to learn from; at least 8 windows of "
                       "fnvae.window = %d in each of %d worlds",

@@ -171,7 +171,7 @@ static void print_real(double x, text *out)
     text_add(out, "%s", s);
 }
 
-void option_print(const option *o, const void *options, text *out)
+static void print_value(const option *o, const void *options, text *out)
 {
     const void *at = field_const(o, options);
     char word[OPTION_TEXT];
@@ -205,7 +205,7 @@ void option_print_initial(const option *o, text *out)
     option alone = *o;
     alone.offset = 0;
     options_default(&(option_group){.options = &alone, .count = 1}, &at);
-    option_print(&alone, &at, out);
+    print_value(&alone, &at, out);
 }
 
 void options_dump(const option_group *g, const char *section, const void *options, text *out)
@@ -213,7 +213,7 @@ void options_dump(const option_group *g, const char *section, const void *option
     text_add(out, "[%s]\n", section);
     for (size_t i = 0; i < g->count; i++) {
         text_add(out, "%s = ", g->options[i].name);
-        option_print(&g->options[i], options, out);
+        print_value(&g->options[i], options, out);
         text_add(out, "\n");
     }
 }

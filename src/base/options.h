@@ -89,10 +89,7 @@ int options_set(const option_group *g, void *options, const char *key, const cha
 /* Appends "[section]" and one "key = value" line per option; reads back to the same values. */
 void options_dump(const option_group *g, const char *section, const void *options, text *out);
 
-/* Appends the value of one option as it is written in a config file. */
-void option_print(const option *o, const void *options, text *out);
-
-/* Appends the default of one option in the same way. */
+/* Appends the default of one option as it is written in a config file. */
 void option_print_initial(const option *o, text *out);
 
 /* The range or the words an option takes, for help texts and messages. */

@@ -51,7 +51,8 @@ static const char *command_help(const char *command)
 
 static int print_help(const parsing *p)
 {
-    printf("fans %s - %s\n\n", p->command, command_help(p->command));
+    const char *help = command_help(p->command);
+    printf("fans %s%s%s\n\n", p->command, *help ? " - " : "", help);
     print_usage(p);
     table lines = {.indent = 2};
     for (size_t i = 0; i < p->count; i++) {

@@ -16,9 +16,9 @@ int cmd_eval(int argc, char **argv)
         ARG_WORD("RUN", &folder, "folder of a run"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings,
                  "meet another world: set one key of its task"),
-        ARG_INT("episodes", &episodes, 1, 1000000, "how many to play"),
-        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime"),
-        ARG_INT("threads", &threads, 0, 256, "threads to use; 0 = one per core"),
+        ARG_INT("episodes", &episodes, 1, 1000000, "how many to play (100)"),
+        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime (1000000)"),
+        ARG_INT("threads", &threads, 0, 256, "0 = one per core (the default)"),
         ARG_JSON(&json),
     };
     session s = {0};

@@ -42,7 +42,7 @@ static int read_graph(causal_graph **out, const char *folder)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
     if (!os_exists(path)) return read_model(out, folder);
     int rc = json_read_file(&found, path);
-    if (rc == 0) rc = causal_from_json(out, found);
+    if (rc == 0 && (rc = causal_from_json(out, found)) < 0) fans_fail_within(rc, "%s", path);
     json_decref(found);
     return rc;
 }

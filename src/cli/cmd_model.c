@@ -26,6 +26,7 @@ static int fit_prepare(fit *k)
     TRY(nn_precision_find(&precision, k->precision));
     if ((k->save || k->resume) && !k->out)
         TRY(fans_fail(CLI_USAGE, "model fit: --save and --resume need --out DIR"));
+    if (k->out) TRY(model_run_may_save(k->out));
     TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
     if (k->transitions > 0) k->m.data.transitions = k->transitions;
     if (k->seed >= 0) k->m.data.seed = k->seed;
@@ -117,11 +118,11 @@ static int model_fit(int argc, char **argv)
         ARG_TEXT("data", "F", &k.data, "learn from what `fans rollout --csv F` wrote instead"),
         ARG_TEXT("out", "DIR", &k.out, "keep the model in the folder DIR"),
         ARG_TEXT("preset", "NAME", &k.preset, "paper, standard (the default) or small"),
-        ARG_TEXT("device", "D", &k.device, "cpu (the default), cuda or auto"),
+        ARG_TEXT("device", "D", &k.device, "cpu (the default), cuda, cuda:N or auto"),
         ARG_PRECISION(&k.precision),
         ARG_INT("transitions", &k.transitions, 100, 100000000, "to collect and learn from (20000)"),
         ARG_INT("seed", &k.seed, 0, 2147483647, "of data and model (0)"),
-        ARG_INT("threads", &k.threads, 0, 1024, "0 = one per core (the default)"),
+        ARG_INT("threads", &k.threads, 0, 256, "0 = one per core (the default)"),
         ARG_INT("episodes", &k.episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
         ARG_INT("save", &k.save, 0, 100000000, "keep the model every N updates, too"),
         ARG_INT("stop", &k.stop, 0, 100000000, "stop after N updates in all"),
@@ -151,9 +152,9 @@ static int judge(int argc, char **argv)
     int episodes = 200, threads = 0;
     const arg args[] = {
         ARG_WORD("DIR", &folder, "what `fans model fit --out DIR` left"),
-        ARG_TEXT("device", "D", &device, "cpu (the default), cuda or auto"),
+        ARG_TEXT("device", "D", &device, "cpu (the default), cuda, cuda:N or auto"),
         ARG_INT("episodes", &episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
-        ARG_INT("threads", &threads, 0, 1024, "0 = one per core (the default)"),
+        ARG_INT("threads", &threads, 0, 256, "0 = one per core (the default)"),
         ARG_JSON(&json),
     };
     int rc = args_parse("model eval", ARGS(args), argc, argv);

@@ -30,11 +30,11 @@ int cmd_play(int argc, char **argv)
         ARG_WORD("RUN", &folder, "folder of a run"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings,
                  "meet another world: set one key of its task"),
-        ARG_TEXT("video", "F", &path, "where the film goes: .mp4, .webp or .gif"),
-        ARG_INT("episodes", &episodes, 1, 10000, "how many to play"),
-        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime"),
-        ARG_INT("size", &f.size, 16, 4096, "width and height of the picture"),
-        ARG_INT("fps", &fps, 1, 240, "pictures a second"),
+        ARG_TEXT("video", "F", &path, "where the film goes: .mp4, .webm, .gif or .webp"),
+        ARG_INT("episodes", &episodes, 1, 10000, "how many to play (3)"),
+        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime (1000000)"),
+        ARG_INT("size", &f.size, 16, 4096, "pixels along each side of the film (480)"),
+        ARG_INT("fps", &fps, 1, 240, "steps shown per second of the film (20)"),
         ARG_JSON(&json),
     };
     session s = {0};

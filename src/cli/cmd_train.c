@@ -38,7 +38,7 @@ typedef struct watch {
 
 static void duration(double seconds, char *out, size_t size)
 {
-    int s = (int)seconds;
+    int s = (int)fmin(fmax(seconds, 0), 1e9);
     if (s >= 3600)
         snprintf(out, size, "%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
     else
@@ -117,7 +117,7 @@ static void say(const watch *w)
     char left[32];
     text line = {0};
     duration((all.total - all.steps) / fmax(all.rate, 1e-9), left, sizeof left);
-    text_add(&line, "%3d%%  episode %lld", (int)(100 * all.steps / all.total),
+    text_add(&line, "%3d%%  episode %lld", (int)(100 * fmin(all.steps / all.total, 1)),
              (long long)all.episodes);
     if (s->entry_count == 1) add_returns(s, &line);
     if (s->run_count > 1) text_add(&line, "  %d runs", s->run_count);
@@ -262,17 +262,21 @@ int cmd_train(int argc, char **argv)
         ARG_WORDS("CONFIG", &w.configs,
                   "an .ini file: the task, and whatever else it sets; several train together"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "set one key, over the files"),
-        ARG_TEXT("algo", "A[,B...]", &w.algos, "the algorithms: see `fans list algos`"),
+        ARG_TEXT("algo", "A[,B...]", &w.algos,
+                 "the algorithms, of `fans list algos` (what train.algo says: sac)"),
         ARG_TEXT("preset", "P", &w.preset, "paper, standard (the default) or small"),
-        ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the run"),
-        ARG_INT("seeds", &w.seeds, 1, 1024, "that many seeds at once, from --seed on"),
+        ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the run, or of the first (0)"),
+        ARG_INT("seeds", &w.seeds, 1, 1024, "that many seeds at once, from --seed on (1)"),
         ARG_TEXT("out", "DIR", &w.out,
-                 "folder of the run (runs/CONFIG-ALGO); of runs CONFIG-ALGO/seed-N where there are "
-                 "several configs or algorithms (runs)"),
-        ARG_INT("steps", &w.steps, 1, 2000000000, "length of a run in steps"),
-        ARG_TEXT("device", "D", &w.device, "auto, cpu or cuda"),
+                 "folder of the run, or of its seeds seed-N (runs/CONFIG-ALGO; without --algo, "
+                 "runs/CONFIG-run); of several configs or algorithms, the one above all "
+                 "CONFIG-ALGO/seed-N (runs)"),
+        ARG_INT("steps", &w.steps, 1, 2000000000,
+                "length of a run in steps (train.episodes times the horizon)"),
+        ARG_TEXT("device", "D", &w.device,
+                 "cpu, cuda, cuda:N or auto (the default): a GPU where there is one"),
         ARG_PRECISION(&w.precision),
-        ARG_INT("threads", &w.threads, 0, 256, "threads to use; 0 = one per core"),
+        ARG_INT("threads", &w.threads, 0, 256, "0 = one per core (the default)"),
         ARG_FLAG("quiet", &quiet, "no progress"),
         ARG_JSON(&json),
     };

@@ -61,6 +61,13 @@ static int finish_output(void)
     return 0;
 }
 
+/* What the user should know though all went well; a message's line, as of an error. */
+static void warn(void *user, fans_log_level level, const char *line)
+{
+    (void)user;
+    if (level == FANS_LOG_WARNING) fprintf(stderr, "fans: %s\n", line);
+}
+
 int main(int argc, char **argv)
 {
 #if defined(__x86_64__)
@@ -69,6 +76,7 @@ int main(int argc, char **argv)
         return 1;
     }
 #endif
+    fans_log_to(warn, NULL);
     int rc = run(argc, argv);
     if (rc >= 0) rc = finish_output();
     if (rc < 0) fprintf(stderr, "fans: %s\n", fans_error());

@@ -30,6 +30,9 @@ static int understand(model_run *m, config *c)
     TRY(config_take(c, model_option_group(), "model", &m->data));
     TRY(config_check_taken(c));
     count_factors(m);
+    if (m->task->info.factor_count > EVAL_FACTORS)
+        TRY(fans_fail(FANS_EINVAL, "%s has %d factors; a model is judged on at most %d",
+                      m->task->def->name, m->task->info.factor_count, EVAL_FACTORS));
     if (m->data.transitions < m->o.window)
         TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
                       m->data.transitions, m->o.window));
@@ -105,6 +108,16 @@ static int write_config(const model_run *m, const char *path)
     return rc;
 }
 
+int model_run_may_save(const char *folder)
+{
+    char path[4096];
+    path_in(path, sizeof path, folder, "metrics.csv");
+    if (os_exists(path))
+        return fans_fail(FANS_EINVAL, "%s: is the folder of a training; choose another --out",
+                         folder);
+    return 0;
+}
+
 int model_run_save(const model_run *m, const char *folder)
 {
     int rc = 0;
@@ -144,6 +157,9 @@ int model_run_open(model_run *m, const char *folder, const char *device, int thr
 {
     int rc = 0;
     char path[4096];
+    path_in(path, sizeof path, folder, "model.safetensors");
+    if (!os_exists(path))
+        TRY(fans_fail(FANS_EIO, "%s: holds no model (it has no model.safetensors)", folder));
     path_in(path, sizeof path, folder, "config.ini");
     TRY(model_run_load(m, path, "standard", NULL));
     TRY(model_run_make(m, device, NN_FP32, threads));

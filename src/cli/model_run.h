@@ -36,7 +36,9 @@ int model_run_collect(const model_run *m, lifetime **out, uint32_t index, int co
 /* The transitions of a file that `fans rollout --csv` wrote for this task. */
 int model_run_read(const model_run *m, lifetime **out, const char *path);
 
-/* The folder. `open` also makes the model. */
+/* The folder. `open` also makes the model; `may_save` refuses one whose config.ini is a training's.
+ */
+int model_run_may_save(const char *folder);
 int model_run_save(const model_run *m, const char *folder);
 int model_run_resume(model_run *m, const char *folder); /* into one that was made the same way */
 int model_run_open(model_run *m, const char *folder, const char *device, int threads);
@@ -44,13 +46,14 @@ int model_run_open(model_run *m, const char *folder, const char *device, int thr
 /* ---- judging (model_eval.c) ---------------------------------------------------------------------
  */
 
+enum { EVAL_FACTORS = 64 }; /* of a task, at most */
 enum { EVAL_START, EVAL_TEN, EVAL_END, EVAL_ANY, EVAL_CARRIED, EVAL_TIMES };
 
 typedef struct model_eval {
     bool graph_known;
     causal_score mask[CAUSAL_MASK_COUNT], touched, all; /* all: what can be identified */
     int factors;
-    double r2[EVAL_TIMES][64]; /* [time][factor] */
+    double r2[EVAL_TIMES][EVAL_FACTORS]; /* [time][factor] */
     double error, error_blind, error_r,
         error_r_blind; /* normalised squared errors, one step ahead */
 } model_eval;

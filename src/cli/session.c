@@ -1,6 +1,7 @@
 /* session.c - puts together what a command needs to train, or to look at a run. */
 #include "cli/session.h"
 
+#include <limits.h>
 #include <mujoco/mujoco.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
@@ -132,6 +133,10 @@ out:
 static int list_runs(session *s)
 {
     char folder[RUN_PATH];
+    for (int i = 0; i < s->config_count; i++)
+        if (s->configs[i].options.seed > INT_MAX - (s->seeds - 1))
+            return fans_fail(FANS_EINVAL, "%d seeds from %d on: seeds end at %d", s->seeds,
+                             s->configs[i].options.seed, INT_MAX);
     s->runs = mem_alloc((size_t)(s->entry_count * s->seeds) * sizeof *s->runs);
     if (!s->runs) return FANS_ENOMEM;
     for (; s->run_count < s->entry_count * s->seeds; s->run_count++) {

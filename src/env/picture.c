@@ -1,7 +1,7 @@
 /* picture.c - MuJoCo's own renderer on an offscreen context, or the ray caster in its place.
  *
  * Reflections, skybox and multisampling are off, and shadows unless asked for: in software GL they
- * cost five times the rest, shadows alone as much as the rest. Instead of a skybox, pixels at the
+ * cost five times the rest, shadows alone more than the rest. Instead of a skybox, pixels at the
  * far plane get the ray caster's sky. */
 #include "env/picture.h"
 

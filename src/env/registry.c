@@ -2,6 +2,7 @@
 #include "env/registry.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -41,7 +42,11 @@ static const char *missing_part(const fans_env_def *d)
 
 static int load_library(env_source *out, const char *path)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char here[4096]; /* without a slash, dlopen would look among the system's libraries */
+    if (snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path) >=
+        (int)sizeof here)
+        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
     if (!library) return fans_fail(FANS_EIO, "%s: cannot load: %s", path, dlerror());
     const fans_env_def *def = dlsym(library, "fans_env");
     int rc = 0;
@@ -79,9 +84,10 @@ int env_load(env_source *out, const char *name)
         }
         nearest_offer(&near, def->name);
     }
+    const char *hint = nearest_hint(&near);
     return fans_fail(FANS_EINVAL,
                      "no environment '%s'%s (a library of your own is named by its path)", name,
-                     nearest_hint(&near));
+                     *hint ? hint : "; `fans list envs` lists them");
 }
 
 void env_unload(env_source *source)

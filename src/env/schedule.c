@@ -310,7 +310,9 @@ static int find_factor(int *out, const fans_env_info *info, const char *name, co
         }
         nearest_offer(&near, info->factors[i].name);
     }
-    return fans_fail(FANS_EINVAL, "%s has no factor '%s'%s", env, name, nearest_hint(&near));
+    const char *hint = nearest_hint(&near);
+    return fans_fail(FANS_EINVAL, "%s has no factor '%s'%s", env, name,
+                     *hint ? hint : "; `fans list envs` lists those of built-in environments");
 }
 
 static int load_rule(rule *k, config *c, const char *section, const fans_env_info *info,

@@ -5,7 +5,7 @@
  *
  *  - **now**: the moment in which the next action will be taken. Its observation, the factors, the
  *    segment index and the change flag that hold *during the step to come*. Only the oracle may
- * look at the factors; anybody may look at the segment, for when the world may change is known.
+ *    look at the factors; anybody may look at the segment, for when the world may change is known.
  *  - **outcome**: what the last step led to.
  *
  * A transition is therefore: `now` copied before the step, the action, and `outcome` after it.

@@ -98,8 +98,3 @@ world *worlds_at(worlds *ws, int i)
 {
     return ws->list[i];
 }
-
-int worlds_count(const worlds *ws)
-{
-    return ws->n;
-}

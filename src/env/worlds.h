@@ -22,6 +22,5 @@ int worlds_step(worlds *ws, const world_buffers *b);
 
 /* One world of them, for saving and pictures. */
 world *worlds_at(worlds *ws, int i);
-int worlds_count(const worlds *ws);
 
 #endif

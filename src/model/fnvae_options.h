@@ -7,8 +7,8 @@
 enum { FNVAE_MOST = 128 }; /* factors of both kinds together */
 
 #define FNVAE_OPTIONS(X)                                                                           \
-    X(INT, p, 0, 0, 64, "latent factors of the dynamics; 0 = as many as the task has")             \
-    X(INT, q, 0, 0, 64, "latent factors of the reward; 0 = as many as the task has")               \
+    X(INT, p, 0, 0, 64, "latent factors of the dynamics; 0 = as the task has; of an agent, 8")     \
+    X(INT, q, 0, 0, 64, "latent factors of the reward; 0 = as the task has; of an agent, 8")       \
     X(FLAG, observed, false, "read the true factors instead of inferring them")                    \
     X(CHOICE, reward_reads, 0, "both|before|after", "which states the reward decoders read")       \
     X(INT, order, 2, 1, 2, "segments that the CF dynamics look back at: 2 knows velocities")       \

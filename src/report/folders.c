@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -22,13 +24,21 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Not every file system tells the kind of an entry. */
+static bool is_folder(DIR *d, const struct dirent *e)
+{
+    struct stat s;
+    if (e->d_type != DT_UNKNOWN) return e->d_type == DT_DIR;
+    return fstatat(dirfd(d), e->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(s.st_mode);
+}
+
 static int list_folders(const char *path, names *n)
 {
     DIR *d = opendir(path);
     if (!d) return 0; /* not ours to read */
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(d));) {
-        if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
+        if (e->d_name[0] == '.' || !is_folder(d, e)) continue;
         rc = mem_grow(&n->list, &n->capacity, n->count + 1, sizeof *n->list);
         if (rc == 0 && !(n->list[n->count++] = mem_text(e->d_name))) rc = FANS_ENOMEM;
     }

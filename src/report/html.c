@@ -46,8 +46,9 @@ static const char *entity(char c)
     }
 }
 
-void html_text_n(text *out, const char *s, size_t n)
+void html_text(text *out, const char *s)
 {
+    size_t n = strlen(s);
     while (n > 0) {
         size_t bytes = character((const unsigned char *)s, n);
         const char *name = entity(*s);
@@ -60,11 +61,6 @@ void html_text_n(text *out, const char *s, size_t n)
         s += bytes ? bytes : 1;
         n -= bytes ? bytes : 1;
     }
-}
-
-void html_text(text *out, const char *s)
-{
-    html_text_n(out, s, strlen(s));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 /* Text from outside (names of folders, commands): nothing in it is markup, and what is not UTF-8 or
  * a control character becomes U+FFFD. */
 void html_text(text *out, const char *s);
-void html_text_n(text *out, const char *s, size_t n);
 
 /* A number for people: a true minus, "–" for NaN. html_number takes about four digits, html_like as
  * many decimals as that would give `model`: a deviation as fine as its mean. */

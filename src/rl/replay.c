@@ -102,8 +102,9 @@ int replay_capacity(const replay *r)
     return r->rows;
 }
 
-/* All rows but the newest have their successor; the newest is last of an episode, or not ready. */
-int replay_count(const replay *r, int lane)
+/* The rows to draw from. All but the newest have their successor; the newest is last of an episode,
+ * or not ready. */
+static int drawable(const replay *r, int lane)
 {
     int rows = replay_rows(r, lane);
     return rows > 0 ? rows - 1 : 0;
@@ -115,7 +116,7 @@ static int64_t draw(const replay *r, int lane, rng *stream)
 {
     int64_t oldest = r->head[lane] - replay_rows(r, lane);
     for (;;) {
-        int64_t i = oldest + rng_below(stream, (uint32_t)replay_count(r, lane));
+        int64_t i = oldest + rng_below(stream, (uint32_t)drawable(r, lane));
         if (!(r->kind[place(r, lane, i)] & LAST)) return i;
     }
 }
@@ -125,7 +126,7 @@ void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, floa
     size_t base = place(r, first, 0);
     for (int k = 0; k < n; k++) {
         int lane = first + (lanes > 1 ? (int)rng_below(stream, (uint32_t)lanes) : 0);
-        assert(replay_count(r, lane) > 0);
+        assert(drawable(r, lane) > 0);
         int64_t i = draw(r, lane, stream);
         at[k] = (float)(place(r, lane, i) - base);
         next[k] = (float)(place(r, lane, i + 1) - base);

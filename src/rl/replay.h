@@ -43,9 +43,6 @@ typedef struct replay_memory {
 } replay_memory;
 replay_memory replay_memory_of(replay *r);
 
-/* Steps in a lane that can be drawn: those whose successor is there too. */
-int replay_count(const replay *r, int lane);
-
 /* Draws n steps uniformly from the lanes [first, first + lanes): the rows where they begin and
  * those of their successors, counted from the first lane's first row. There must be some. */
 void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, float *at, float *next);

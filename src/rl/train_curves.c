@@ -80,7 +80,8 @@ int train_end_episode(training *t, int r, int w)
 
 /* ---- beliefs --------------------------------------------------------------------------------- */
 
-enum { BELIEF_EVERY = 10 }; /* steps of an episode between two notes; the last step is noted too */
+/* Steps of an episode between two notes; the last step of a full one is noted too. */
+enum { BELIEF_EVERY = 10 };
 
 static int write_belief_head(training *t, int r)
 {
