@@ -89,44 +89,6 @@ static void continuous_change_is_predicted(void **state)
     rig_free(&t);
 }
 
-/* Nothing is foretold, predicted or smooth across a jump; two segments later all is as ever. */
-static void windows_may_jump(void **state)
-{
-    (void)state;
-    enum { T = 40, AT = 15, FROM = 7 };
-    rig t;
-    const uint64_t seed = 0;
-    fnvae_options o = small_options();
-    o.window = T;
-    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-    lifetime *l = toy_life(3, LIFE);
-    fnvae_row rows[T], other[T];
-    rng pick = rng_stream(0, "pick", 0);
-    lifetime_window(l, 5, T, rows);    /* episodes begin at rows 5, 15, 25 and 35 */
-    lifetime_window(l, 503, T, other); /* and here at 7, 17 … */
-    fnvae_splice(t.f, rows, other);
-    for (int k = 0; k < T; k++) {
-        fnvae_row expected = lifetime_at(l, k < AT ? 5 + k : 503 + FROM + k - AT);
-        assert_ptr_equal(rows[k].s, expected.s);
-        assert_int_equal(rows[k].jump, k == AT);
-    }
-    fnvae_window(t.f, 0, 0, rows, &pick);
-    for (int k = 0; k < T; k++) {
-        bool begins = k % 10 == 5;
-        assert_float_equal(*input(t.f, FNVAE_IN_change, k, 0), begins, 0);
-        assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 0), (k == 35), 0);
-        assert_float_equal(*input(t.f, FNVAE_IN_w_stay, k, 0), (!begins), 0);
-        assert_float_equal(*input(t.f, FNVAE_IN_w_pred, k, 0), (k > 0 && !begins), 0);
-        assert_float_equal(*input(t.f, FNVAE_IN_w_smooth, k, 0), (k > 0 && k != AT), 0);
-    }
-    for (int k = 0; k < T; k++) other[k].first = false;
-    lifetime_window(l, 5, T, rows);
-    fnvae_splice(t.f, rows, other); /* no beginning to jump to */
-    for (int k = 0; k < T; k++) assert_ptr_equal(rows[k].s, lifetime_at(l, 5 + k).s);
-    lifetime_free(l);
-    rig_free(&t);
-}
-
 /* ---- the belief ------------------------------------------------------------------------------ */
 
 /* A life as a memory, the same for both replicas: transition i begins in row 2 i and ends in the
@@ -457,7 +419,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_know_their_segments),
         cmocka_unit_test(continuous_change_is_predicted),
-        cmocka_unit_test(windows_may_jump),
         cmocka_unit_test(beliefs_are_posteriors),
         cmocka_unit_test(beliefs_know_velocities),
         cmocka_unit_test(only_worlds_that_change_are_advanced),

@@ -112,7 +112,7 @@ static void windows_are_stretches_of_life(void **state)
     live(&t, l, r, MOST / 2);
     assert_ok(past_new(&p, t.f, r, 1, t.pool));
     assert_true(past_ready(p));
-    past_fill(p, 0, &draws);
+    past_fill(p, &draws);
     const float *s = t.f->host[FNVAE_IN_s], *s1 = t.f->host[FNVAE_IN_s1];
     const float *change = t.f->host[FNVAE_IN_change];
     int B = o.batch, changes = 0;

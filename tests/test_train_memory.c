@@ -13,7 +13,6 @@ static const subject SUBJECTS[] = {
     {"fans", "[fans]\ninitial = 120\n"},
     {"fans", "[fans]\ninitial = 120\nlog_std = true\n"},
     {"fans", "[fans]\ninitial = 120\nbelief = prior\n"},
-    {"fans", "[fans]\ninitial = 120\njumps = 0.5\n"},
 };
 enum { SEEDS = 2 };
 

@@ -292,7 +292,7 @@ static int learn_model(fans *a, int64_t updates)
 {
     int rc = 0;
     for (int64_t i = 0; i < updates && past_ready(a->past); i++) {
-        past_fill(a->past, a->o.jumps, a->windows);
+        past_fill(a->past, a->windows);
         TRY(fnvae_update(a->model));
         a->costs_stale = true;
     }

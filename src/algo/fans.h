@@ -8,7 +8,6 @@
     X(INT, initial, 5000, 0, 1000000000, "steps with random actions to learn model and graph")  \
     X(INT, model_every, 25, 1, 1000000, "steps between rounds of model updates, from then on")  \
     X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                            \
-    X(REAL, jumps, 0, 0, 1, "share of the model's windows that jump to another time")           \
     X(INT, refresh, 500, 0, 1000000000, "steps between encodings of what is stored; 0 = never") \
     X(CHOICE, belief, 0, "filter|prior", "corrected by what is seen, or only rolled forward")   \
     X(FLAG, normalize, true, "show beliefs in units of their spread, of all together")          \

@@ -57,7 +57,6 @@ typedef struct fnvae_row {
     float r;
     bool change;                    /* the first of its segment */
     bool first;                     /* the first of its episode */
-    bool jump;                      /* what was before is from another time: fnvae_splice */
     const float *theta_s, *theta_r; /* [p], [q]: the truth, for `observed`; or NULL */
 } fnvae_row;
 
@@ -177,11 +176,6 @@ void fnvae_free(fnvae *f);
 
 /* Takes a transition into the running statistics. */
 void fnvae_observe(fnvae *f, int replica, const fnvae_row *row);
-
-/* Makes rows[o.window] jump to `other`, a window from another time, where an episode begins. The
- * belief learns from such windows that the world may do what it never did. Where no beginnings
- * suit, nothing is changed. */
-void fnvae_splice(const fnvae *f, fnvae_row *rows, const fnvae_row *other);
 
 /* Fills column b of the next update's windows with rows[o.window]; `pick` draws what is decoded. */
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick);

@@ -144,21 +144,6 @@ static neighbours near_to(const fnvae *f, int t, int from, int to)
     return (neighbours){t + 1, t + near < T ? t + near + 1 : T};
 }
 
-/* The first row, of those from `from` on, that begins an episode. */
-static int beginning(const fnvae_row *rows, int from, int count)
-{
-    while (from < count && !rows[from].first) from++;
-    return from;
-}
-
-void fnvae_splice(const fnvae *f, fnvae_row *rows, const fnvae_row *other)
-{
-    int T = f->o.window, at = beginning(rows, T / 4, T), from = beginning(other, 0, T);
-    if (at == T || from > at) return;
-    memcpy(rows + at, other + from, (size_t)(T - at) * sizeof *rows);
-    rows[at].change = rows[at].jump = true;
-}
-
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
 {
     int T = f->o.window, segment = 0;
@@ -166,7 +151,6 @@ void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick
     for (int from = 0, to; from < T; from = to, segment++) { /* segment by segment */
         for (to = from + 1; to < T && !rows[to].change;) to++;
         bool brief = to - from < f->o.near;
-        if (rows[from].jump) segment = 0; /* nothing is foretold across it */
         for (int t = from; t < to; t++) {
             bool begins = rows[t].change && t > 0, foretold = segment >= f->o.order;
             bool known = brief ? t + 1 < T && evident(f, t, T) : evident(f, t - from, to - from);
@@ -179,7 +163,7 @@ void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick
             *place(f, FNVAE_IN_w_move, replica, t, b) = begins && foretold;
             *place(f, FNVAE_IN_w_next, replica, t, b) = known && foretold;
             *place(f, FNVAE_IN_w_stay, replica, t, b) = !begins;
-            *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > 0 && !rows[t].jump;
+            *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > 0;
         }
     }
 }

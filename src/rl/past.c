@@ -11,13 +11,12 @@ struct past {
     replay *replay;
     pool *pool;
     int worlds, rows;    /* lanes per replica; most rows of a lane */
-    fnvae_row *window;   /* [replicas][2][the model's window] */
+    fnvae_row *window;   /* [replicas][the model's window] */
     fnvae_past *stretch; /* [replicas][the longer one that is encoded] */
     int *steps;          /* [replicas][rows]: the rows of a lane that are steps with a successor */
     int *count;          /* [replicas] how many */
     int64_t *told;       /* [lanes] rows ever written that the model's memory has */
     rng *draws;          /* of the present fill */
-    double jumps;        /* likewise */
     int world, batch;    /* of the present refresh */
     arena *memory;
 };
@@ -37,7 +36,7 @@ int past_new(past **out, fnvae *f, replay *r, int worlds, pool *p)
     if (!x) return FANS_ENOMEM;
     *x = (past){.f = f, .replay = r, .pool = p, .worlds = worlds, .rows = replay_capacity(r)};
     TRY(arena_new(&x->memory));
-    TRY(arena_declare(x->memory, &x->window, 2 * R * T * sizeof *x->window));
+    TRY(arena_declare(x->memory, &x->window, R * T * sizeof *x->window));
     TRY(arena_declare(x->memory, &x->stretch, R * longer * sizeof *x->stretch));
     TRY(arena_declare(x->memory, &x->told, R * (size_t)worlds * sizeof *x->told));
     TRY(arena_declare(x->memory, &x->steps, R * (size_t)x->rows * sizeof *x->steps));
@@ -92,33 +91,21 @@ bool past_ready(const past *p)
     return ready == lanes;
 }
 
-/* A window from anywhere in the replica's memory. */
-static void draw_window(const past *p, int r, rng *draw, fnvae_row *rows)
-{
-    int lane = r * p->worlds + (p->worlds > 1 ? (int)rng_below(draw, (uint32_t)p->worlds) : 0);
-    uint32_t n = (uint32_t)replay_rows(p->replay, lane);
-    while (!gather(p, lane, (int)rng_below(draw, n), rows)) {}
-}
-
 static void fill_replica(void *arg, int r)
 {
     past *p = arg;
     rng *draw = &p->draws[r];
-    size_t T = (size_t)p->f->o.window;
-    fnvae_row *rows = p->window + 2 * (size_t)r * T;
+    fnvae_row *rows = p->window + (size_t)r * (size_t)p->f->o.window;
     for (int b = 0; b < p->f->o.batch; b++) {
-        draw_window(p, r, draw, rows);
-        if (p->jumps > 0 && rng_uniform(draw) < p->jumps) {
-            draw_window(p, r, draw, rows + T);
-            fnvae_splice(p->f, rows, rows + T);
-        }
+        int lane = r * p->worlds + (p->worlds > 1 ? (int)rng_below(draw, (uint32_t)p->worlds) : 0);
+        uint32_t n = (uint32_t)replay_rows(p->replay, lane);
+        while (!gather(p, lane, (int)rng_below(draw, n), rows)) {}
         fnvae_window(p->f, r, b, rows, draw);
     }
 }
 
-void past_fill(past *p, double jumps, rng *draws)
+void past_fill(past *p, rng *draws)
 {
-    p->jumps = jumps;
     p->draws = draws;
     pool_run(p->pool, p->f->replicas, fill_replica, p);
 }

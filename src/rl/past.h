@@ -25,9 +25,8 @@ void past_free(past *p);
 int past_least(const fnvae_options *o);
 bool past_ready(const past *p);
 
-/* Fills the model's next update with random windows, a share of which jump to another time
- * (fnvae_splice); `draws` has one stream per replica. */
-void past_fill(past *p, double jumps, rng *draws);
+/* Fills the model's next update with random windows; `draws` has one stream per replica. */
+void past_fill(past *p, rng *draws);
 
 /* Infers all stored beliefs anew, by the model as it is now. */
 int past_refresh(past *p);
