@@ -31,10 +31,10 @@ int cmd_eval(int argc, char **argv)
     json_t *list = json_array();
     for (int i = 0; i < episodes; i++) {
         mean += returns[i] / episodes;
-        square += returns[i] * returns[i] / episodes;
         json_array_append_new(list, json_real(returns[i]));
     }
-    double sd = sqrt(fmax(0, square - mean * mean));
+    for (int i = 0; i < episodes; i++) square += (returns[i] - mean) * (returns[i] - mean);
+    double sd = episodes > 1 ? sqrt(square / (episodes - 1)) : 0;
     TRY(cli_write_json(
         json, json_pack("{s:f, s:f, s:o}", "mean_return", mean, "sd", sd, "returns", list)));
     printf("%s: return %.2f ± %.2f over %d episodes\n", folder, mean, sd, episodes);

@@ -83,7 +83,8 @@ int run_note(const run *r, const char *command, const char *system_json)
     TRY(os_write_file(file, system_json, strlen(system_json)));
     TRY(run_file(r, "command.txt", file));
     FILE *f = fopen(file, "a");
-    if (!f || fprintf(f, "%s\n", command) < 0 || fclose(f))
+    bool written = f && fprintf(f, "%s\n", command) >= 0;
+    if ((f && fclose(f)) || !written)
         rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno));
 out:
     return rc;
