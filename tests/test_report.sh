@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tool.sh"
 
 report() { # ARGUMENTS... : writes $folder/page.html
-    "$fans" report "$@" --out "$folder/page.html" --json "$folder/page.json" >"$folder/out" 2>"$folder/err" ||
+    "$fans" report "$@" -o "$folder/page.html" --json "$folder/page.json" >"$folder/out" 2>"$folder/err" ||
         complain "fans report $*: $(cat "$folder/err")"
     well_formed "$folder/page.html"
 }

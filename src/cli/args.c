@@ -61,7 +61,8 @@ static int print_help(const parsing *p)
         if (is_word(a))
             snprintf(left, sizeof left, "%s", a->value);
         else
-            snprintf(left, sizeof left, "--%s %s", a->name, a->value ? a->value : "");
+            snprintf(left, sizeof left, "%s--%s %s", strcmp(a->name, "out") ? "" : "-o, ", a->name,
+                     a->value ? a->value : "");
         table_row(&lines, left, a->help);
     }
     table_row(&lines, "--help", "print this");
@@ -137,12 +138,14 @@ static const arg *find_option(const parsing *p, const char *given)
     return NULL;
 }
 
-/* Takes argv[i], and the value behind it where it has one; returns how many were taken. */
+/* Takes argv[i], and the value behind it where it has one; returns how many were taken. The one
+ * short form is what hands type without thinking. */
 static int take_option(const parsing *p, int i, int argc, char **argv)
 {
-    if (argv[i][1] != '-')
+    bool brief = !strcmp(argv[i], "-o");
+    if (argv[i][1] != '-' && !brief)
         return fans_fail(CLI_USAGE, "unknown option '%s'; options begin with two dashes", argv[i]);
-    const arg *a = find_option(p, argv[i]);
+    const arg *a = find_option(p, brief ? "--out" : argv[i]);
     if (!a) return CLI_USAGE;
     const char *equals = strchr(argv[i], '=');
     if (a->kind == ARG_KIND_FLAG) {
