@@ -61,6 +61,8 @@ refuses 1 "$runs: there is no such folder" runs "$runs"
 accepts "return" train "$configs/pendulum.ini" --algo sac --steps 400 --precision fp32 --out "$runs/a" $small
 grep -q '"precision": "fp32"' "$runs/a/system.json" || complain "a run does not note its precision"
 # shellcheck disable=SC2086
+refuses 1 "$runs/a: has 400 steps already, more than the 200 that are asked for" train "$configs/pendulum.ini" --algo sac --steps 200 --out "$runs/a" $small
+# shellcheck disable=SC2086
 accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
 accepts "over 3 episodes" eval "$runs/a" --episodes 3
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12

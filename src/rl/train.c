@@ -116,6 +116,19 @@ static void dump_config(const training *t, int r, text *out)
     if (t->dump.s) text_add_n(out, t->dump.s, t->dump.length);
 }
 
+/* A run that is longer already is not made shorter. */
+static int check_length(const training *t, const char *folder)
+{
+    train_stand s;
+    int rc = train_stand_of(folder, &s);
+    if (rc < 0 || s.tick <= t->ticks) return rc;
+    return fans_fail(FANS_EINVAL,
+                     "%s: has %lld steps already, more than the %lld that are asked for (raise "
+                     "train.episodes or --steps, or choose another --out)",
+                     folder, (long long)(s.tick * t->worlds_each),
+                     (long long)(t->ticks * t->worlds_each));
+}
+
 static int open_folder(training *t, int r)
 {
     static const char *const loose[] = {"# resolved by",
@@ -126,6 +139,7 @@ static int open_folder(training *t, int r)
     dump_config(t, r, &ini);
     TRY(text_done(&t->dump));
     TRY(text_done(&ini));
+    if (!t->s.look_only) TRY(check_length(t, t->s.runs[r].folder));
     TRY(run_open(&p->run, t->s.runs[r].folder, ini.s, loose, t->s.look_only));
     if (!t->s.look_only) TRY(run_note(&p->run, t->s.command, t->s.system_json));
 out:
