@@ -20,6 +20,12 @@ grep -qF "fans: $plugins/faulty_env.so: 1 of 13 checks failed" "$folder/err" || 
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
 refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
 (cd "$plugins" && "$fans" check custom_env.so >/dev/null) || complain "a library here is not found by its bare name"
+
+# a run names its library so that it is found from elsewhere
+printf '[env]\nname = ./custom_env.so\nhorizon = 20\n' >"$folder/own.ini"
+(cd "$plugins" && "$fans" train "$folder/own.ini" --algo random --steps 40 --quiet --out "$folder/own" >/dev/null 2>&1) ||
+    complain "a task of one's own is not trained"
+accepts "over 2 episodes" eval "$folder/own" --episodes 2
 refuses 1 "$plugins/wrong_abi.so: built for environment ABI" check "$plugins/wrong_abi.so"
 
 # every config plays, if its environment is built in

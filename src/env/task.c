@@ -6,6 +6,8 @@
  * stays open as the owner of the factor list. */
 #include "env/task.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -72,6 +74,14 @@ static int open_sample(task *t)
     return 0;
 }
 
+/* A library is found again from wherever a run is looked at. */
+static void make_absolute(env_options *o)
+{
+    char path[PATH_MAX];
+    if (realpath(o->name, path) && strlen(path) < sizeof o->name)
+        memcpy(o->name, path, strlen(path) + 1);
+}
+
 int task_load(task **out, config *c)
 {
     int rc = 0;
@@ -83,6 +93,7 @@ int task_load(task **out, config *c)
     t->def = t->source.def;
     TRY(build_group(t));
     TRY(config_take(c, &t->group, "env", t->options));
+    if (t->source.library) make_absolute(t->options);
     TRY(open_sample(t));
     TRY(schedule_load(&t->change, c, &t->info, t->def->name));
     *out = t;
