@@ -112,7 +112,7 @@ out:
 static int model_fit(int argc, char **argv)
 {
     fit k = {
-        .preset = "standard", .device = "cpu", .precision = "fp32", .seed = -1, .episodes = 200};
+        .preset = "standard", .device = "cpu", .precision = "fp32", .seed = -1, .episodes = 1000};
     const arg args[] = {
         ARG_WORD("CONFIG", &k.config, "an .ini file with [env], [change.FACTOR] and [fnvae]"),
         ARG_TEXT("data", "F", &k.data, "learn from what `fans rollout --csv F` wrote instead"),
@@ -123,7 +123,7 @@ static int model_fit(int argc, char **argv)
         ARG_INT("transitions", &k.transitions, 100, 100000000, "to collect and learn from (20000)"),
         ARG_INT("seed", &k.seed, 0, 2147483647, "of data and model (0)"),
         ARG_INT("threads", &k.threads, 0, 256, "0 = one per core (the default)"),
-        ARG_INT("episodes", &k.episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
+        ARG_INT("episodes", &k.episodes, 2, 1000000, "fresh ones to judge the model on (1000)"),
         ARG_INT("save", &k.save, 0, 100000000, "keep the model every N updates, too"),
         ARG_INT("stop", &k.stop, 0, 100000000, "stop after N updates in all"),
         ARG_FLAG("resume", &k.resume, "go on where the model in --out DIR stopped"),
@@ -149,11 +149,11 @@ out:
 static int judge(int argc, char **argv)
 {
     const char *folder, *device = "cpu", *json = NULL;
-    int episodes = 200, threads = 0;
+    int episodes = 1000, threads = 0;
     const arg args[] = {
         ARG_WORD("DIR", &folder, "what `fans model fit --out DIR` left"),
         ARG_TEXT("device", "D", &device, "cpu (the default), cuda, cuda:N or auto"),
-        ARG_INT("episodes", &episodes, 2, 1000000, "fresh ones to judge the model on (200)"),
+        ARG_INT("episodes", &episodes, 2, 1000000, "fresh ones to judge the model on (1000)"),
         ARG_INT("threads", &threads, 0, 256, "0 = one per core (the default)"),
         ARG_JSON(&json),
     };
