@@ -125,8 +125,8 @@ static int check_length(const training *t, const char *folder)
     return fans_fail(FANS_EINVAL,
                      "%s: has %lld steps already, more than the %lld that are asked for (raise "
                      "train.episodes or --steps, or choose another --out)",
-                     folder, (long long)(s.tick * t->worlds_each),
-                     (long long)(t->ticks * t->worlds_each));
+                     folder, (long long)s.tick * t->worlds_each,
+                     (long long)t->ticks * t->worlds_each);
 }
 
 static int open_folder(training *t, int r)
