@@ -20,7 +20,7 @@ static void live(float shown[STEPS], int delay)
     snprintf(ini, sizeof ini,
              "[train]\nepisodes = 1\n[env]\nname = pendulum\nhorizon = %d\n[oracle]\ndelay = %d\n"
              "[change.gravity]\nclock = block\nlength = %d\nfunction = sine\noffset = 10\n"
-             "amplitude = 5\nfrequency = 0.5\n",
+             "amplitude = 5\nfrequency = 0.5\nphase = 1\n",
              STEPS, delay, BLOCK);
     rig_folder(folder, sizeof folder);
     if (rig_open(&t, ini, "oracle", folder, 1, 1, 1) < 0) fail_msg("%s", fans_error());
@@ -38,7 +38,7 @@ static void it_sees_the_factors(void **state)
     float shown[STEPS];
     live(shown, 0);
     for (int t = 0; t < STEPS; t++)
-        assert_float_equal(shown[t], sin(0.5 * (double)(t / BLOCK)), 1e-6);
+        assert_float_equal(shown[t], sin(0.5 * (double)(t / BLOCK) + 1), 1e-6);
 }
 
 static void with_a_delay_it_sees_them_later(void **state)

@@ -83,7 +83,8 @@ static void start(void *agent)
 {
     oracle *o = agent;
     memset(o->now, 0, (size_t)o->rows * (size_t)o->width * sizeof *o->now);
-    memset(o->since, 0, (size_t)o->rows * sizeof *o->since);
+    for (int i = 0; i < o->rows; i++)
+        o->since[i] = -1; /* the first step is one of a segment, too */
 }
 
 static void show(const fans_moving *m, double value, float *to)
