@@ -185,7 +185,7 @@ static inline fnvae_belief fnvae_infer(fnvae_step *s, const char *name, nn_list 
     nn_var h = nn_mlp(phi, layer, x, 1, 1, z.encoder, NN_RELU, z.encoder);
     snprintf(layer, sizeof layer, "%s.lstm", name);
     nn_var hc =
-        nn_lstm_layer(phi, layer, NN_IN(nn_activate(h, NN_RELU)), z.encoder, NN_NONE, s->reset);
+        nn_lstm_layer(phi, layer, NN_IN(nn_activate(h, NN_RELU)), z.encoder, 0, NN_NONE, s->reset);
     snprintf(layer, sizeof layer, "%s.head", name);
     nn_var out = nn_dense(phi, layer, NN_IN(nn_slice(hc, 0, z.encoder)), 1, true, 2 * n, NN_LINEAR);
     fnvae_belief b = {nn_slice(out, 0, n), nn_clip(nn_slice(out, n, n), -10, 2), NN_NONE};

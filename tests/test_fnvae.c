@@ -215,7 +215,8 @@ static void only_worlds_that_change_are_advanced(void **state)
 
 enum { STEPS = 30, MOST = 20000 };
 
-/* Learns through all three stages of the masks and returns a replica's parameters. */
+/* Learns what to expect, then through all three stages of the masks, and returns a replica's
+ * parameters. */
 static size_t learn(int threads, int replicas, uint64_t first, int replica, float *out)
 {
     rig t;
@@ -223,6 +224,7 @@ static size_t learn(int threads, int replicas, uint64_t first, int replica, floa
     size_t at = 0;
     fnvae_options o = small_options();
     o.updates = STEPS;
+    o.head = 0.5;
     o.auto_weights = true;
     for (int r = 0; r < replicas; r++) seeds[r] = first + (uint64_t)r;
     rig_new(&t, &o, TOY, threads, replicas, seeds, 1);
@@ -233,7 +235,7 @@ static size_t learn(int threads, int replicas, uint64_t first, int replica, floa
         picks[r] = rng_stream(seeds[r], "windows", 0);
     }
     made = mem_count();
-    for (int i = 0; i < STEPS; i++) {
+    while (t.f->update < STEPS) {
         for (int r = 0; r < replicas; r++) draw_windows(t.f, r, l, &picks[r]);
         assert_ok(fnvae_update(t.f));
     }
@@ -374,7 +376,7 @@ static void a_small_world_is_understood(void **state)
     lifetime *l = toy_life(1, LIFE), *fresh = toy_life(2, LIFE);
     rng pick = rng_stream(0, "windows", 0);
     observe_all(t.f, 0, l);
-    for (int i = 0; i < o.updates; i++) {
+    while (t.f->update < o.updates) {
         draw_windows(t.f, 0, l, &pick);
         assert_ok(fnvae_update(t.f));
     }

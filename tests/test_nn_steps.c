@@ -232,6 +232,40 @@ static void adam_follows_its_equations(void **state)
     tear_down(&t);
 }
 
+/* Cells start as running means: unit k keeps m / (1 + m) of its own, m from 1 to the memory. */
+static void lstms_start_with_a_memory(void **state)
+{
+    (void)state;
+    enum { T = 40, H = 8, MEMORY = 33 };
+    rig t;
+    nn_graph *g;
+    nn_plan *plan;
+    const uint64_t seed = 4;
+    float none[T] = {0}, cells[2 * H], out[T * 2 * H];
+    set_up(&t, 1);
+    assert_int_equal(nn_graph_new(&g, t.cpu, 1, &seed), 0);
+    nn_group *p = nn_group_new(g, "p");
+    nn_var x = nn_input(g, "x", T, 1, 1), before = nn_input(g, "before", 1, 1, 2 * H);
+    nn_var y = nn_lstm_layer(p, "lstm", NN_IN(x), H, MEMORY, before, NN_NONE);
+    assert_ok(nn_plan_new(&plan, g, &y, 1, 0, NULL, 0));
+    assert_ok(nn_graph_commit(g));
+    for (int i = 0; i < nn_group_params(p); i++) { /* the biases alone */
+        nn_var v = nn_group_param(p, i);
+        if (nn_shape_of(v).B == H) memset(nn_data(v, 0), 0, nn_size(nn_shape_of(v)) * sizeof(real));
+    }
+    for (int k = 0; k < 2 * H; k++) cells[k] = k >= H;
+    nn_write(x, 0, none);
+    nn_write(before, 0, cells);
+    assert_ok(nn_plan_run(plan));
+    nn_read(y, 0, out);
+    for (int k = 0; k < H; k++) {
+        double m = 1 + (MEMORY - 1) * (k + 0.5) / H, kept = pow(m / (1 + m), T);
+        assert_true(fabs((double)out[(T - 1) * 2 * H + H + k] - kept) < 1e-5);
+    }
+    nn_graph_free(g);
+    tear_down(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +276,7 @@ int main(void)
         cmocka_unit_test(not_a_number_is_named),
         cmocka_unit_test(wrong_shapes_are_named),
         cmocka_unit_test(adam_follows_its_equations),
+        cmocka_unit_test(lstms_start_with_a_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,13 +300,13 @@ out:
     return rc;
 }
 
-/* While the second half of the initial steps is lived: so many updates should be done by now. */
-static int64_t updates_due(const fans *a)
+/* While the second half of the initial steps is lived: which update should be done by now. */
+static int64_t update_due(const fans *a)
 {
-    int64_t half = a->o.initial / 2, lived = a->steps[0] - half;
-    if (lived <= 0) return 0;
-    return lived >= a->o.initial - half ? a->fo.updates
-                                        : a->fo.updates * lived / (a->o.initial - half);
+    int64_t half = a->o.initial / 2, rest = a->o.initial - half, lived = a->steps[0] - half;
+    int64_t first = fnvae_first(a->model), last = a->fo.updates;
+    if (lived <= 0) return first;
+    return lived >= rest ? last : first + (last - first) * lived / rest;
 }
 
 static int refresh(fans *a)
@@ -325,7 +325,7 @@ out:
 static int learn_graph(fans *a)
 {
     int rc = 0;
-    TRY(learn_model(a, updates_due(a) - a->model->update));
+    TRY(learn_model(a, update_due(a) - a->model->update));
     if (a->steps[0] < a->o.initial) return 0;
     fnvae_freeze(a->model);
     for (int r = 0; r < a->replicas; r++) find_compact(a, r);

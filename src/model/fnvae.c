@@ -1,15 +1,14 @@
 /* fnvae.c - the FN-VAE as one recording: algorithm A1 in one backward pass.
  *
  * No group of parameters reaches a cost that it must not follow: alpha sees the reconstruction and
- * prediction of the dynamics, beta those of the reward, gamma the KL, the masks reconstruction, KL
- * and sparsity. Only phi follows the weighted total; so costs are summed unweighted, and the
- * weights stand as grad_scale on the edges that leave q_phi (tests/double_nn_a1.c shows that this
- * equals separate passes).
+ * prediction of the dynamics, beta those of the reward, gamma the KL, plain what to expect without
+ * theta, the masks reconstruction, KL and sparsity. Only phi follows the weighted total; so costs
+ * are summed unweighted, and the weights stand as grad_scale on the edges that leave q_phi
+ * (tests/double_nn_a1.c shows that this equals separate passes).
  *
  * Pixels would enter in front of `s` and `s1`: a state-inference network in the group phi. */
 #include "model/fnvae.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_va
     h = nn_dense(phi, name, NN_IN(h), 1, true, f->o.encoder, NN_RELU);
     snprintf(name, sizeof name, "%s.lstm", kind);
     fnvae_posterior q;
-    q.state = nn_lstm_layer(phi, name, NN_IN(h), f->o.lstm, state, NN_NONE);
+    q.state = nn_lstm_layer(phi, name, NN_IN(h), f->o.lstm, f->o.memory, state, NN_NONE);
     snprintf(name, sizeof name, "%s.head", kind);
     nn_var out =
         nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
@@ -111,14 +110,17 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
 /* What a transition tells beyond what is true on average, in units of its spread: `target` minus
  * what a network without theta expects. Where theta does little, this is almost all that tells of
  * it. The cost of the first recording, the windows', teaches the network and the spread. */
-static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, nn_var *cost)
+static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, fnvae_plain *known)
 {
     nn_group *g = f->group[group];
     int n = nn_shape_of(target).D;
     nn_var plain = nn_mlp(g, "plain", x, 1, 2, f->o.dense, NN_TANH, n);
     nn_var log_sd = nn_clip(nn_param(g, "plain_sd", 1, 1, n, NN_INIT_ZERO, 0), -7, 2);
     nn_var all = nn_add(nn_affine(plain, 0, 0), log_sd);
-    if (!cost->graph) *cost = nn_gauss_nll(target, plain, all, NN_NONE);
+    if (!known->cost.graph) {
+        known->cost = nn_gauss_nll(target, plain, all, NN_NONE);
+        known->expected = fnvae_first(f) < 0 ? nn_detach(plain) : NN_NONE;
+    }
     nn_var unit = nn_activate(nn_affine(log_sd, -1, 0), NN_EXP);
     return nn_detach(nn_clip(nn_mul(nn_add(target, nn_affine(plain, -1, 0)), unit), -10, 10));
 }
@@ -128,8 +130,11 @@ void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s
                              fnvae_posterior *q_r)
 {
     int p = f->z.p, q = f->z.q;
-    nn_var news_s = record_news(f, FNVAE_ALPHA, NN_IN(x->s, x->a), x->ds, &f->plain_s);
-    nn_var news_r = record_news(f, FNVAE_BETA, NN_IN(x->s, x->a, x->s1), x->r, &f->plain_r);
+    bool first = fnvae_first(f) < 0; /* learned before the rest: a group by itself */
+    nn_var news_s =
+        record_news(f, first ? FNVAE_PLAIN_S : FNVAE_ALPHA, NN_IN(x->s, x->a), x->ds, &f->plain_s);
+    nn_var news_r = record_news(f, first ? FNVAE_PLAIN_R : FNVAE_BETA, NN_IN(x->s, x->a, x->s1),
+                                x->r, &f->plain_r);
     nn_list of_r = NN_IN(x->s, x->a, x->s1, x->r, news_r, x->change);
     if (!f->o.mixed) {
         *q_s = infer(f, "s", NN_IN(x->s, x->a, news_s, x->change), p, x->state_s);
@@ -163,7 +168,7 @@ static void record_theta(fnvae *f)
                        .state_s = NN_NONE,
                        .state_r = NN_NONE};
     fnvae_record_posteriors(f, &seen, &f->theta_s, &f->theta_r);
-    f->cost[FNVAE_plain] = nn_add(f->plain_s, f->plain_r);
+    f->cost[FNVAE_plain] = nn_add(f->plain_s.cost, f->plain_r.cost);
     f->theta_s.sample = nn_gauss_sample(f->theta_s.mean, f->theta_s.log_std);
     f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
 }
@@ -197,10 +202,18 @@ static int record_plans(fnvae *f)
     int rc = 0;
     nn_var losses[FNVAE_COST_COUNT + 1];
     int count = list_losses(f, losses);
-    nn_group *fixed[] = {f->group[FNVAE_PHI], f->group[FNVAE_GAMMA], f->group[FNVAE_ALPHA],
-                         f->group[FNVAE_BETA], f->group[FNVAE_WEIGHTS]};
+    nn_group **plain = &f->group[FNVAE_PLAIN_S];
+    nn_group *fixed[] = {f->group[FNVAE_PHI],
+                         f->group[FNVAE_GAMMA],
+                         f->group[FNVAE_ALPHA],
+                         f->group[FNVAE_BETA],
+                         plain[0],
+                         plain[1],
+                         f->group[FNVAE_WEIGHTS]};
     TRY(nn_plan_new(&f->learn, f->g, losses, count, count, f->group, FNVAE_GROUPS));
-    TRY(nn_plan_new(&f->learn_fixed, f->g, losses, count, count, fixed, 5));
+    TRY(nn_plan_new(&f->learn_fixed, f->g, losses, count, count, fixed, 7));
+    if (fnvae_first(f) < 0)
+        TRY(nn_plan_new(&f->learn_plain, f->g, &f->cost[FNVAE_plain], 1, 1, plain, 2));
 out:
     return rc;
 }
@@ -263,7 +276,8 @@ out:
 int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_dims z, int replicas,
               const uint64_t *seeds, int belief_batch, const fnvae_memory *past)
 {
-    static const char *const names[] = {"phi", "gamma", "alpha", "beta", "masks", "weights"};
+    static const char *const names[] = {"phi",     "gamma",   "alpha", "beta",
+                                        "plain_s", "plain_r", "masks", "weights"};
     int rc = 0;
     fnvae *f = mem_alloc(sizeof *f);
     if (!f) return FANS_ENOMEM;
@@ -286,6 +300,7 @@ int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_di
     if (f->encoding) TRY(fnvae_plan_encode(f));
     TRY(nn_graph_commit(f->g));
     TRY(declare(f));
+    f->update = fnvae_first(f);
     fnvae_set_masks(f);
     *out = f;
 out:
@@ -301,95 +316,4 @@ void fnvae_free(fnvae *f)
     arena_free(f->memory);
     mem_free(f->scales);
     mem_free(f);
-}
-
-/* ---- updates --------------------------------------------------------------------------------- */
-
-/* The weights of one replica's costs. Those of the two parts of the KL carry the shares of rows
- * that stay and move. */
-static void find_weights(const fnvae *f, int r, double k[FNVAE_K_COUNT])
-{
-    const fnvae_options *o = &f->o;
-    size_t rows = (size_t)o->window * (size_t)o->batch;
-    const float *move = f->host[FNVAE_IN_w_move] + (size_t)r * rows;
-    double kl = o->k3, moves = 0;
-    k[FNVAE_K_rec] = o->k1;
-    k[FNVAE_K_pred] = o->k2;
-    k[FNVAE_K_smooth] = o->k5;
-    if (o->auto_weights) {
-        float c[4];
-        nn_read(f->auto_c, r, c);
-        k[FNVAE_K_rec] = 1 / (2 * (double)c[0] * (double)c[0]);
-        k[FNVAE_K_pred] = 1 / (2 * (double)c[1] * (double)c[1]);
-        kl = 1 / (2 * (double)c[2] * (double)c[2]);
-        k[FNVAE_K_smooth] = 1 / (2 * (double)c[3] * (double)c[3]);
-    }
-    if (o->smooth == 3) k[FNVAE_K_smooth] = 0;
-    if (o->k3 > 0 && f->update < fnvae_share(f, o->k3_until))
-        kl *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
-    for (size_t i = 0; i < rows; i++) moves += (double)move[i];
-    k[FNVAE_K_move] = kl * moves / (double)rows;
-    k[FNVAE_K_stay] = kl * (1 - moves / (double)rows);
-}
-
-/* Edges are dear at first: those that networks merely grew up with close, and do not come back when
- * the price falls; those that explain more than the last price do. */
-static double price_now(const fnvae *f)
-{
-    const fnvae_options *o = &f->o;
-    double from = o->masks_from * o->updates, until = o->masks_until * o->updates;
-    double left = until > from ? ((double)f->update - until) / (from - until) : 0;
-    return o->k4 * pow(o->price_first, fmin(fmax(left, 0), 1));
-}
-
-static void upload(fnvae *f)
-{
-    double k[FNVAE_K_COUNT];
-    for (int r = 0; r < f->replicas; r++) {
-        find_weights(f, r, k);
-        k[FNVAE_K_sparse] = price_now(f);
-        k[FNVAE_K_noise] = f->update >= fnvae_share(f, f->o.sd_from);
-        for (int i = 0; i < FNVAE_K_COUNT; i++) f->k_host[i * f->replicas + r] = (float)k[i];
-    }
-    for (int i = 0; i < FNVAE_K_COUNT; i++) nn_write_all(f->k[i], f->k_host + i * f->replicas);
-    for (int i = 0; i < FNVAE_INPUT_COUNT; i++) nn_write_all(f->in[i], f->host[i]);
-}
-
-int fnvae_update(fnvae *f)
-{
-    int rc = 0;
-    double progress = fmin((double)f->update / f->o.updates, 1);
-    upload(f);
-    nn_adam adam = NN_ADAM_DEFAULT;
-    adam.lr = f->o.lr * pow(f->o.lr_end / f->o.lr, progress);
-    adam.clip = f->o.clip;
-    TRY(nn_plan_run(f->update_graph ? f->learn : f->learn_fixed));
-    for (int i = 0; i < FNVAE_MASKS; i++) TRY(nn_group_adam(f->group[i], &adam));
-    if (f->o.auto_weights) TRY(nn_group_adam(f->group[FNVAE_WEIGHTS], &adam));
-    adam.lr = f->o.lr_masks;
-    if (f->update_graph) TRY(nn_group_adam(f->group[FNVAE_MASKS], &adam));
-    f->update++; /* masks follow from it, at once: a model that is loaded has them too */
-    if (f->update == fnvae_share(f, f->o.masks_from) ||
-        f->update == fnvae_share(f, f->o.masks_until))
-        fnvae_set_masks(f);
-out:
-    return rc;
-}
-
-double fnvae_cost(const fnvae *f, int cost, int replica)
-{
-    return nn_scalar_get(f->cost[cost], replica);
-}
-
-double fnvae_total(const fnvae *f, int replica)
-{
-    const nn_var k[FNVAE_COST_COUNT] = {
-        [FNVAE_rec_dyn] = f->k[FNVAE_K_rec],   [FNVAE_rec_rw] = f->k[FNVAE_K_rec],
-        [FNVAE_pred_dyn] = f->k[FNVAE_K_pred], [FNVAE_pred_rw] = f->k[FNVAE_K_pred],
-        [FNVAE_kl_stay] = f->k[FNVAE_K_stay],  [FNVAE_kl_move] = f->k[FNVAE_K_move],
-        [FNVAE_smooth] = f->k[FNVAE_K_smooth]};
-    double total = fnvae_cost(f, FNVAE_sparse, replica); /* k4 stands in the cost itself */
-    for (int i = 0; i < FNVAE_COST_COUNT; i++)
-        if (k[i].graph) total += nn_scalar_get(k[i], replica) * fnvae_cost(f, i, replica);
-    return total;
 }

@@ -29,7 +29,17 @@ typedef struct fnvae_dims {
     int p, q; /* factors, at least one of each kind */
 } fnvae_dims;
 
-enum { FNVAE_PHI, FNVAE_GAMMA, FNVAE_ALPHA, FNVAE_BETA, FNVAE_MASKS, FNVAE_WEIGHTS, FNVAE_GROUPS };
+enum {
+    FNVAE_PHI,
+    FNVAE_GAMMA,
+    FNVAE_ALPHA,
+    FNVAE_BETA,
+    FNVAE_PLAIN_S, /* what to expect without theta, where it is learned first */
+    FNVAE_PLAIN_R,
+    FNVAE_MASKS,
+    FNVAE_WEIGHTS,
+    FNVAE_GROUPS
+};
 
 #define FNVAE_COSTS(X) \
     X(rec_dyn)         \
@@ -68,6 +78,11 @@ typedef struct fnvae_scale {
 } fnvae_scale;
 
 enum { SCALE_S, SCALE_DS, SCALE_R, SCALE_THETA_S, SCALE_THETA_R, FNVAE_SCALES };
+
+/* What a network without theta expects of ds or r, and the cost that teaches it. */
+typedef struct fnvae_plain {
+    nn_var expected, cost;
+} fnvae_plain;
 
 /* q_phi on some recording. */
 typedef struct fnvae_posterior {
@@ -150,10 +165,11 @@ typedef struct fnvae {
     nn_var rec, rec_r;         /* what alpha1 and beta1 say */
     nn_var k[FNVAE_K_COUNT];   /* weights of costs; most on the edges out of phi */
     float *k_host;             /* [weight][replica] */
-    nn_var plain_s, plain_r;   /* the costs of expecting ds and r without theta */
+    fnvae_plain plain_s, plain_r;
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
     nn_plan *learn, *learn_fixed; /* all groups; without masks */
+    nn_plan *learn_plain;         /* what to expect without theta, and nothing else */
 
     /* the belief: the same parameters recorded for one step of `belief_batch` worlds (belief.c) */
     fnvae_seen b_seen;
@@ -164,7 +180,7 @@ typedef struct fnvae {
 
     fnvae_scale *scales; /* [replica][FNVAE_SCALES] */
     arena *memory;
-    int64_t update; /* updates done */
+    int64_t update; /* updates done; below 0 while only what to expect without theta is learned */
     bool update_graph;
 } fnvae;
 
@@ -238,5 +254,6 @@ void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to
 
 /* The update at which a share of o.updates is done. */
 int64_t fnvae_share(const fnvae *f, double share);
+int64_t fnvae_first(const fnvae *f); /* the number of the first update */
 
 #endif

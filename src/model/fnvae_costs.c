@@ -26,25 +26,41 @@ typedef struct told {
     nn_var target, guess, weight;
 } told;
 
-/* The decoders' standard deviation: a parameter that follows the errors of `by`, and that no other
- * cost moves. So an error counts in units of what cannot be predicted, and a nat is a nat in noisy
- * worlds and in exact ones. */
+/* With `tails` an error u, in units of its spread, costs log cosh u = log(1 + e^2u) - u - log 2,
+ * which is |u| for large ones. Where a foot meets the ground predictions are far off, and squared,
+ * these few steps drown what a weak factor does to all others. (But then, what happens in few
+ * episodes only may pass for a tail.) */
+static nn_var tailed_cost(told x, nn_var log_std)
+{
+    nn_var scale = nn_activate(nn_affine(log_std, -1, 0), NN_EXP);
+    nn_var u = nn_mul(nn_add(x.target, nn_affine(x.guess, -1, 0)), scale);
+    nn_var twice = nn_activate(nn_affine(u, 2, 0), NN_SOFTPLUS);
+    return nn_mean(nn_add(twice, nn_affine(u, -1, -log(2))), x.weight);
+}
+
+/* The decoders' spread: a parameter that follows the errors of `by`, and that no other cost moves.
+ * So an error counts in units of what cannot be predicted, and a nat is a nat in noisy worlds and
+ * in exact ones. */
 static nn_var record_noise(fnvae *f, nn_group *group, told by, nn_var *log_std)
 {
     int n = nn_shape_of(by.target).D;
     nn_var noise = nn_param(group, "log_sd", 1, 1, n, NN_INIT_CONSTANT, log(f->o.sd));
     *log_std = nn_clip(nn_grad_scale(noise, f->k[FNVAE_K_noise]), log(f->o.sd_least), 0);
-    return nn_gauss_nll(by.target, nn_detach(by.guess), for_rows(*log_std, by.guess), by.weight);
+    told seen = {by.target, nn_detach(by.guess), by.weight};
+    if (f->o.tails) return nn_add(tailed_cost(seen, *log_std), nn_mean(*log_std, NN_NONE));
+    return nn_gauss_nll(seen.target, seen.guess, for_rows(*log_std, by.guess), seen.weight);
 }
 
-/* The squared error in units of the decoders' standard deviation: never negative. */
-static nn_var gauss_cost(told x, nn_var log_std)
+/* An error in units of the decoders' spread: squared, or with tails. Never negative. */
+static nn_var error_cost(const fnvae *f, told x, nn_var log_std)
 {
+    if (f->o.tails) return tailed_cost(x, nn_detach(log_std));
     nn_var scale = nn_activate(nn_affine(nn_detach(log_std), -1, 0), NN_EXP);
     return nn_gauss_nll(nn_mul(x.target, scale), nn_mul(x.guess, scale), NN_NONE, x.weight);
 }
 
-/* From the theta of the row before: the change of state and the reward. */
+/* From the theta of the row before: the change of state and the reward; where what to expect
+ * without theta is learned first, as they differ from that. */
 static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
 {
     nn_var s = f->in[FNVAE_IN_s], a = f->in[FNVAE_IN_a], s1 = f->in[FNVAE_IN_s1];
@@ -55,6 +71,9 @@ static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
                         f->z.d);
     *pred_r =
         nn_gain_mlp(f->group[FNVAE_BETA], "pred", x_r, x_r, NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
+    if (fnvae_first(f) == 0) return;
+    *pred = nn_add(*pred, f->plain_s.expected);
+    *pred_r = nn_add(*pred_r, f->plain_r.expected);
 }
 
 /* Reconstruct a transition of the segment, and predict the next one. */
@@ -73,10 +92,10 @@ void fnvae_record_decoders(fnvae *f)
         record_noise(f, f->group[FNVAE_BETA], f->o.predict_reward ? next_r : past_r, &f->noise_r);
     f->cost[FNVAE_noise] = nn_add(noise, noise_r);
     if (f->o.observed) f->cost[FNVAE_plain] = nn_affine(f->cost[FNVAE_noise], 0, 0);
-    f->cost[FNVAE_rec_dyn] = gauss_cost(past, f->noise_s);
-    f->cost[FNVAE_rec_rw] = gauss_cost(past_r, f->noise_r);
-    f->cost[FNVAE_pred_dyn] = gauss_cost(next, f->noise_s);
-    f->cost[FNVAE_pred_rw] = gauss_cost(next_r, f->noise_r);
+    f->cost[FNVAE_rec_dyn] = error_cost(f, past, f->noise_s);
+    f->cost[FNVAE_rec_rw] = error_cost(f, past_r, f->noise_r);
+    f->cost[FNVAE_pred_dyn] = error_cost(f, next, f->noise_s);
+    f->cost[FNVAE_pred_rw] = error_cost(f, next_r, f->noise_r);
 }
 
 /* ---- the movement of theta ------------------------------------------------------------------- */

@@ -15,17 +15,20 @@ enum { FNVAE_MOST = 128 }; /* factors of both kinds together */
     X(INT, window, 200, 2, 100000, "steps of a window over the lifetime: order + 2 segments")      \
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
+    X(REAL, head, 0, 0, 1e3, "times as many before them, that learn what to expect without theta") \
     X(INT, encode, 16, 1, 65536, "windows of the past that an agent encodes at a time")            \
     X(INT, evidence, 25, 0, 100000, "rows of a segment to see before it is reconstructed")         \
     X(INT, near, 5, 0, 100000, "in segments shorter than this, decode rows that come so soon")     \
     X(INT, encoder, 64, 1, 4096, "width of the inference networks' dense layers")                  \
     X(INT, lstm, 64, 1, 4096, "units of their LSTM")                                               \
+    X(REAL, memory, 0, 0, 1e6, "steps that its units remember at first, from 1 to this; 0 = few")  \
     X(INT, prior, 32, 1, 4096, "width of each network of the CF dynamics")                         \
     X(INT, bank, 32, 1, 4096, "width of each masked transition decoder")                           \
     X(INT, dense, 64, 1, 4096, "width of the other decoders")                                      \
-    X(REAL, sd, 0.1, 1e-3, 1e3, "standard deviation of the decoders at first, normalised")         \
+    X(REAL, sd, 0.1, 1e-3, 1e3, "spread of the decoders' errors at first, normalised")             \
     X(REAL, sd_from, 0.2, 0, 1,                                                                    \
       "share of the updates after which it follows the prediction's error")                        \
+    X(FLAG, tails, false, "large errors cost their size, not its square: for weak factors")        \
     X(REAL, sd_least, 0.03, 1e-4, 1e3, "but never falls below this")                               \
     X(REAL, k1, 0.8, 0, 1e6, "weight of the reconstruction")                                       \
     X(REAL, k2, 0.8, 0, 1e6, "weight of the one-step prediction")                                  \

@@ -81,7 +81,15 @@ out:
 /* ---- initial values -----------------------------------------------------------------------------
  */
 
-static double draw(const nn_node *n, rng *r)
+/* Of the biases i, f, g, o of an LSTM of `units` units: unit k keeps σ(f) = m / (1 + m) of its cell
+ * and adds σ(i) = 1 / (1 + m), with m spread evenly (after Tallec & Ollivier 2018). */
+static double memory(double most, int units, int at)
+{
+    double bias = log(1 + (most - 1) * (at % units + 0.5) / units);
+    return at < units ? -bias : at < 2 * units ? bias : 0;
+}
+
+static double draw(const nn_node *n, size_t at, rng *r)
 {
     double rows = n->shape.B, columns = n->shape.D;
     switch (n->init) {
@@ -95,6 +103,8 @@ static double draw(const nn_node *n, rng *r)
         return n->initial * sqrt(6 / (rows + columns)) * rng_between(r, -1, 1);
     case NN_INIT_NORMAL:
         return n->initial * rng_normal(r);
+    case NN_INIT_MEMORY:
+        return memory(n->initial, n->shape.D / 4, (int)at);
     }
     return 0;
 }
@@ -109,7 +119,7 @@ static void init_param(nn_graph *g, const nn_node *n, int replica)
     real *to = n->value + (size_t)replica * n->stride;
     for (size_t at = 0, size = nn_size(n->shape); at < size; at += PIECE) {
         size_t count = size - at < PIECE ? size - at : PIECE;
-        for (size_t i = 0; i < count; i++) piece[i] = (real)draw(n, &stream);
+        for (size_t i = 0; i < count; i++) piece[i] = (real)draw(n, at + i, &stream);
         b->copy_in(b->self, to + at, piece, count * sizeof *piece);
     }
 }

@@ -116,10 +116,14 @@ nn_var nn_conv_layer(nn_group *group, const char *name, nn_var x, nn_conv c, boo
     return nn_conv2d_transpose(x, W, b, c, act);
 }
 
-nn_var nn_lstm_layer(nn_group *group, const char *name, nn_list x, int units, nn_var state,
-                     nn_var reset)
+nn_var nn_lstm_layer(nn_group *group, const char *name, nn_list x, int units, double memory,
+                     nn_var state, nn_var reset)
 {
     char full[48];
+    if (memory > 0) { /* the biases' first values; otherwise the dense layer's own */
+        snprintf(full, sizeof full, "%s.b", name);
+        nn_param(group, full, 1, 1, 4 * units, NN_INIT_MEMORY, memory);
+    }
     nn_var gates = nn_dense(group, name, x, 1, true, 4 * units, NN_LINEAR);
     snprintf(full, sizeof full, "%s.h", name);
     return nn_lstm(gates, weights(group, full, 1, units, 4 * units), state, reset);

@@ -160,7 +160,8 @@ typedef enum {
     NN_INIT_CONSTANT, /* init_scale itself */
     NN_INIT_FAN_IN,   /* uniform in ± init_scale / sqrt(rows) */
     NN_INIT_GLOROT,   /* uniform in ± init_scale · sqrt(6 / (rows + columns)) */
-    NN_INIT_NORMAL    /* normal with standard deviation init_scale */
+    NN_INIT_NORMAL,   /* normal with standard deviation init_scale */
+    NN_INIT_MEMORY    /* biases of an LSTM's gates: units remember for 1 … init_scale steps */
 } nn_init;
 
 /* The parameter of that name; asked for a second time, the same one, so that a network may be
@@ -289,8 +290,10 @@ nn_var nn_product_layer(nn_group *group, const char *name, nn_list x, int units)
 nn_var nn_conv_layer(nn_group *group, const char *name, nn_var x, nn_conv c, bool transpose,
                      nn_act act);
 
-/* An LSTM layer; gives (T, B, 2·units): h, then the cell. `state` (1, B, 2·units) or NN_NONE. */
-nn_var nn_lstm_layer(nn_group *group, const char *name, nn_list x, int units, nn_var state,
-                     nn_var reset);
+/* An LSTM layer; gives (T, B, 2·units): h, then the cell. `state` (1, B, 2·units) or NN_NONE. With
+ * memory ≥ 1 its cells start as means over the last steps, one for the first unit and `memory` for
+ * the last; with 0 as they are drawn. */
+nn_var nn_lstm_layer(nn_group *group, const char *name, nn_list x, int units, double memory,
+                     nn_var state, nn_var reset);
 
 #endif
