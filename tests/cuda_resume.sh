@@ -7,7 +7,7 @@ device=${3:-cuda}
 
 cat >"$folder/task.ini" <<'TEXT'
 [train]
-episodes = 120
+episodes = 400
 checkpoint_every = 100
 [env]
 name = pendulum
@@ -63,6 +63,7 @@ for seconds in 1.3 1.9 1.6 2.3 1.4 2.7 2.1 3.1; do
 done
 train cut "$device" || complain "the killed training: $(tail -n 1 "$folder/log")"
 echo "killed $killed times"
+[ $killed -gt 0 ] || complain "the training was over before it could be killed: make it longer"
 for path in "$folder"/whole/*/seed-*; do
     run=${path#"$folder"/whole/}
     for file in metrics.csv beliefs.csv; do
@@ -73,10 +74,10 @@ done
 
 # moves FROM TO: begun on one, finished on the other
 moves() {
-    kill_after 2.5 "$1-$2" "$1"
+    kill_after 2.5 "$1-$2" "$1" && complain "the training on $1 was over before it could move"
     train "$1-$2" "$2" || complain "from $1 to $2: $(tail -n 1 "$folder/log")"
     for path in "$folder/$1-$2"/*/seed-*; do
-        [ "$(wc -l <"$path/metrics.csv")" = 121 ] || complain "$path has no 120 episodes"
+        [ "$(wc -l <"$path/metrics.csv")" = 401 ] || complain "$path has no 400 episodes"
     done
 }
 moves "$device" cpu

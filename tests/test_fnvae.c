@@ -89,6 +89,40 @@ static void continuous_change_is_predicted(void **state)
     rig_free(&t);
 }
 
+/* The reconstruction's cost is that of errors in units of the decoders' spread: half their squares,
+ * or with tails log cosh. */
+static void errors_cost_what_they_should(void **state)
+{
+    (void)state;
+    const uint64_t seed = 0;
+    for (int tails = 0; tails < 2; tails++) {
+        rig t;
+        fnvae_options o = small_options();
+        float rec[20 * 4 * 2];
+        double sum = 0, rows = 0;
+        o.tails = tails;
+        rig_new(&t, &o, TOY, 1, 1, &seed, 1);
+        lifetime *l = toy_life(3, LIFE);
+        rng pick = rng_stream(0, "windows", 0);
+        observe_all(t.f, 0, l);
+        draw_windows(t.f, 0, l, &pick);
+        assert_ok(fnvae_update(t.f));
+        nn_read(t.f->rec, 0, rec);
+        for (int i = 0; i < o.window * o.batch; i++) {
+            bool counts = t.f->host[FNVAE_IN_w_rec][i] != 0;
+            for (int k = 0; counts && k < TOY.d; k++) {
+                int at = i * TOY.d + k;
+                double u = ((double)t.f->host[FNVAE_IN_dec_ds][at] - (double)rec[at]) / o.sd;
+                sum += tails ? fabs(u) + log1p(exp(-2 * fabs(u))) - log(2) : u * u / 2;
+            }
+            rows += counts;
+        }
+        assert_true(rows > 0 && fabs(fnvae_cost(t.f, FNVAE_rec_dyn, 0) / (sum / rows) - 1) < 1e-4);
+        lifetime_free(l);
+        rig_free(&t);
+    }
+}
+
 /* ---- the belief ------------------------------------------------------------------------------ */
 
 /* A life as a memory, the same for both replicas: transition i begins in row 2 i and ends in the
@@ -421,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_know_their_segments),
         cmocka_unit_test(continuous_change_is_predicted),
+        cmocka_unit_test(errors_cost_what_they_should),
         cmocka_unit_test(beliefs_are_posteriors),
         cmocka_unit_test(beliefs_know_velocities),
         cmocka_unit_test(only_worlds_that_change_are_advanced),
