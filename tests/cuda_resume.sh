@@ -74,6 +74,7 @@ done
 
 # moves FROM TO: begun on one, finished on the other
 moves() {
+    rm -rf "${folder:?}/$1-$2"
     kill_after 2.5 "$1-$2" "$1" && complain "the training on $1 was over before it could move"
     train "$1-$2" "$2" || complain "from $1 to $2: $(tail -n 1 "$folder/log")"
     for path in "$folder/$1-$2"/*/seed-*; do
