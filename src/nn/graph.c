@@ -59,8 +59,10 @@ out:
 void nn_graph_free(nn_graph *g)
 {
     if (!g) return;
+    for (size_t i = 0; i < g->routine_count; i++) routine_free(g->routines[i]);
     for (size_t i = 0; i < g->plan_count; i++) plan_free(g->plans[i]);
     for (size_t i = 0; i < g->group_count; i++) group_free(g->groups[i]);
+    mem_free(g->routines);
     mem_free(g->plans);
     mem_free(g->groups);
     mem_free(g->nodes);
@@ -272,6 +274,7 @@ int nn_graph_commit(nn_graph *g)
     set_initial_scalars(g);
     for (size_t i = 0; i < g->group_count; i++) nn_group_init(g->groups[i]);
     for (size_t i = 0; i < g->plan_count; i++) TRY(plan_link(g->plans[i]));
+    for (size_t i = 0; i < g->routine_count; i++) TRY(routine_link(g->routines[i]));
 out:
     return rc;
 }

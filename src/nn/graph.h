@@ -39,6 +39,8 @@ struct nn_graph {
     size_t group_count, group_capacity;
     nn_plan **plans;
     size_t plan_count, plan_capacity;
+    nn_routine **routines;
+    size_t routine_count, routine_capacity;
     uint64_t *counters;      /* the host's; where the backend has its own memory, these … */
     uint64_t *live_counters; /* … advance beside them, … */
     uint64_t *told;          /* … and this is what they were last told */
@@ -56,7 +58,8 @@ struct nn_group {
     size_t size;    /* numbers per replica, padded so that replicas stay aligned */
     real *block[4]; /* values, gradients, moments: (replicas, size) each */
     double *norm;   /* in the backend's memory */
-    uint64_t steps;
+    uint64_t steps; /* the host's; a backend that counts by itself has … */
+    uint64_t *live_steps, told_steps; /* … these, and was last told that */
 };
 
 struct nn_plan {
@@ -81,9 +84,19 @@ nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape);
 int graph_fault(nn_graph *g, bool wait);
 int group_blame(const nn_group *group, int replica);
 
+/* A step of Adam as a backend sees it; and, where the backend counts, that one is about to be. */
+nn_adam_step group_adam_step(const nn_group *group, const nn_adam *o);
+void group_tell_step(nn_group *group);
+
+/* The backend's counters follow the host's, which the caller may have changed, and which move on
+ * here just as a run of the program moves those. */
+void program_tell_counters(nn_graph *g, const nn_program *p);
+
 int group_declare(nn_group *group);
 int plan_link(nn_plan *p);
+int routine_link(nn_routine *r);
 void group_free(nn_group *group);
 void plan_free(nn_plan *p);
+void routine_free(nn_routine *r);
 
 #endif

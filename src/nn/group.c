@@ -74,6 +74,8 @@ int group_declare(nn_group *group)
         TRY(arena_declare(g->memory, &group->block[k],
                           (size_t)g->replicas * group->size * sizeof(real)));
     TRY(arena_declare(g->memory, &group->norm, (size_t)g->replicas * sizeof *group->norm));
+    if (g->backend->run)
+        TRY(arena_declare(g->memory, &group->live_steps, sizeof *group->live_steps));
 out:
     return rc;
 }
@@ -133,6 +135,7 @@ void nn_group_init(nn_group *group)
     for (size_t i = 0; i < group->count; i++)
         for (int r = 0; r < g->replicas; r++) init_param(g, &g->nodes[group->params[i]], r);
     group->steps = 0;
+    group->told_steps = UINT64_MAX; /* nothing yet */
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -156,28 +159,45 @@ int group_blame(const nn_group *group, int replica)
                      group->name, replica);
 }
 
+nn_adam_step group_adam_step(const nn_group *group, const nn_adam *o)
+{
+    double t = (double)(group->steps + 1);
+    return (nn_adam_step){.w = group->block[NN_VALUES],
+                          .m = group->block[NN_MOMENT_1],
+                          .v = group->block[NN_MOMENT_2],
+                          .g = group->block[NN_GRADIENTS],
+                          .norm = group->norm,
+                          .n = group->size,
+                          .replicas = group->graph->replicas,
+                          .clip = o->clip,
+                          .beta1 = (real)o->beta1,
+                          .beta2 = (real)o->beta2,
+                          .eps = (real)o->eps,
+                          .rate = (real)(o->lr / (1 - pow(o->beta1, t))),
+                          .root = (real)(1 / sqrt(1 - pow(o->beta2, t))),
+                          .lr = o->lr,
+                          .decay1 = o->beta1,
+                          .decay2 = o->beta2,
+                          .steps = group->live_steps};
+}
+
+void group_tell_step(nn_group *group)
+{
+    if (group->steps != group->told_steps)
+        nn_copy_in(group->graph, group->live_steps, &group->steps, sizeof group->steps);
+    group->told_steps = ++group->steps;
+}
+
 int nn_group_adam(nn_group *group, const nn_adam *o)
 {
     nn_graph *g = group->graph;
-    double t = (double)(group->steps + 1);
-    nn_adam_step s = {.w = group->block[NN_VALUES],
-                      .m = group->block[NN_MOMENT_1],
-                      .v = group->block[NN_MOMENT_2],
-                      .g = group->block[NN_GRADIENTS],
-                      .norm = group->norm,
-                      .n = group->size,
-                      .replicas = g->replicas,
-                      .clip = o->clip,
-                      .beta1 = (real)o->beta1,
-                      .beta2 = (real)o->beta2,
-                      .eps = (real)o->eps,
-                      .rate = (real)(o->lr / (1 - pow(o->beta1, t))),
-                      .root = (real)(1 / sqrt(1 - pow(o->beta2, t)))};
-    g->backend->adam(g->backend->self, &s);
+    nn_adam_step s = group_adam_step(group, o);
     if (g->backend->run) {
-        group->steps++;
+        group_tell_step(group);
+        g->backend->adam(g->backend->self, &s);
         return graph_fault(g, false);
     }
+    g->backend->adam(g->backend->self, &s);
     for (int r = 0; r < g->replicas; r++)
         if (!isfinite(group->norm[r])) return group_blame(group, r);
     group->steps++;

@@ -35,6 +35,7 @@ typedef float real;
 
 typedef struct nn_graph nn_graph;
 typedef struct nn_group nn_group;
+typedef struct nn_routine nn_routine;
 typedef struct nn_plan nn_plan;
 typedef struct nn_backend nn_backend;
 
@@ -207,6 +208,21 @@ int nn_plan_new(nn_plan **out, nn_graph *g, const nn_var *wanted, int wanted_cou
  * becomes known some runs later; until it is told, parameters stay as they were before it. */
 int nn_plan_run(nn_plan *p);
 double nn_plan_flops(const nn_plan *p); /* multiply-adds counted as two, matrix products only */
+
+/* ---- routines ----------------------------------------------------------------------------------
+ */
+
+/* Plans, optimiser steps and followings that always come in the same order, run as one: a GPU
+ * queues them at once, computes once what two plans share, and lets side by side what need not wait
+ * for each other. Put together before the graph is committed; belongs to it. At most sixteen parts;
+ * a random operator may stand in one of the plans only. */
+int nn_routine_new(nn_routine **out, nn_graph *g);
+void nn_routine_plan(nn_routine *r, nn_plan *p);
+void nn_routine_adam(nn_routine *r, nn_group *group, const nn_adam *o);
+void nn_routine_follow(nn_routine *r, nn_group *target, const nn_group *source, double tau);
+
+/* Fails as its parts do. */
+int nn_routine_run(nn_routine *r);
 
 /* ---- operators: see ops/ for each one's equation --------------------------------------------- */
 

@@ -97,20 +97,37 @@ typedef struct nn_adam_step {
     int replicas;
     double clip;                        /* 0: none */
     real beta1, beta2, eps, rate, root; /* w -= rate · m / (sqrt(v) · root + eps) */
+
+    /* Backends that run programs find rate and root themselves, from the steps so far, and count
+     * them: such a step may be one of a program, which is the same at every run. */
+    double lr, decay1, decay2;
+    uint64_t *steps;
 } nn_adam_step;
+
+/* target += tau (source - target) */
+typedef struct nn_follow_step {
+    real *target;
+    const real *source;
+    size_t n;
+    real tau;
+} nn_follow_step;
+
+/* Steps of a program that are no operators: losses are looked at, a group is moved. */
+enum { NN_STEP_CHECK = NN_OP_COUNT, NN_STEP_ADAM, NN_STEP_FOLLOW };
 
 /* One call of a plan. */
 typedef struct nn_step {
     const char *name;
-    int op;
+    int op; /* or one of the above */
     bool backward;
     nn_body_fn *body;
     nn_call call;
+    const void *what; /* of those: the nn_program whose losses it are, the nn_adam_step … */
 } nn_step;
 
 /* A plan as a backend sees it: what happens at every run, in this order. */
 typedef struct nn_program {
-    nn_tensor *losses; /* their gradients are set to 1 before, their values looked at after */
+    nn_tensor *losses; /* their gradients are set to 1 before */
     int loss_count;
     nn_tensor *zero; /* their gradients are cleared */
     size_t zero_count;

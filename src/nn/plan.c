@@ -118,6 +118,7 @@ static int make_program(nn_plan *p)
     nn_program *x = &p->program;
     x->loss_count = p->loss_count;
     x->replicas = p->graph->replicas;
+    if (p->graph->backend->run && x->loss_count) x->step_count++; /* they are looked at */
     x->steps = mem_alloc(x->step_count * sizeof *x->steps);
     x->losses = mem_alloc((size_t)x->loss_count * sizeof *x->losses);
     x->zero = mem_alloc(x->zero_count * sizeof *x->zero);
@@ -242,6 +243,8 @@ int plan_link(nn_plan *p)
         if (n->op < 0 || !p->forward[i]) continue;
         *s++ = (nn_step){n->name, n->op, false, back->forward[n->op], call_of(g, n)};
     }
+    if (back->run && p->loss_count)
+        *s++ = (nn_step){.name = "check", .op = NN_STEP_CHECK, .what = &p->program};
     for (int i = 0; i < p->loss_count; i++) written[p->losses[i]] = true; /* with 1, by run */
     for (int i = (int)g->count - 1; i >= 0; i--) {
         const nn_node *n = &g->nodes[i];
@@ -287,15 +290,12 @@ static int check_losses(const nn_plan *p)
     return 0;
 }
 
-/* The backend's counters follow the host's, which the caller may have changed, and which move on
- * here just as the run moves those. */
-static void tell_counters(nn_plan *p)
+void program_tell_counters(nn_graph *g, const nn_program *p)
 {
-    nn_graph *g = p->graph;
     size_t bytes = (size_t)g->counter_count * sizeof *g->counters;
     if (memcmp(g->counters, g->told, bytes)) nn_copy_in(g, g->live_counters, g->counters, bytes);
-    for (size_t i = 0; i < p->program.step_count; i++) {
-        const nn_step *s = &p->program.steps[i];
+    for (size_t i = 0; i < p->step_count; i++) {
+        const nn_step *s = &p->steps[i];
         if (s->call.counter && !s->backward) g->counters[s->call.counter - g->live_counters]++;
     }
     memcpy(g->told, g->counters, bytes);
@@ -306,7 +306,7 @@ int nn_plan_run(nn_plan *p)
     assert(p->graph->committed);
     const nn_backend *b = p->graph->backend;
     if (b->run) {
-        tell_counters(p);
+        program_tell_counters(p->graph, &p->program);
         b->run(b->self, &p->program);
         return graph_fault(p->graph, false);
     }

@@ -1,4 +1,4 @@
-/* sac.c - records the networks once; an update is two plans.
+/* sac.c - records the networks once; an update is a routine of two plans.
  *
  * Equations, with H̄ the target entropy and y held constant:
  *     y    = r + γ (1 - terminated) (min_j Q̄_j(s', a') - temp · log π(a'|s')),   a' ~ π(s')
@@ -27,7 +27,8 @@ struct sac {
     nn_var input, action, reward, terminated, next; /* a batch */
     nn_var here, sample, mean;                      /* acting */
     nn_var critic_loss, actor_loss, temp_loss, temp_value, logp;
-    nn_plan *critic_plan, *actor_plan, *act_plan;
+    nn_plan *act_plan;
+    nn_routine *update;
     arena *memory;
     sac_batch staged; /* of replica 0; the others follow */
     sac_view view;    /* likewise */
@@ -127,12 +128,23 @@ static int record(sac *s, float *steps, float *extra)
     s->sample = here.action;
     s->mean = here.mean;
 
+    nn_plan *critic_plan, *actor_plan;
+    nn_adam adam = NN_ADAM_DEFAULT;
+    adam.lr = s->o.lr;
+    adam.clip = s->o.clip;
     nn_var actor[] = {s->actor_loss, s->temp_loss, s->temp_value, s->logp};
     nn_var act[] = {s->sample, s->mean};
     nn_group *groups[] = {s->actor, s->temp};
-    TRY(nn_plan_new(&s->critic_plan, g, &s->critic_loss, 1, 1, &s->critic, 1));
-    TRY(nn_plan_new(&s->actor_plan, g, actor, 4, 2, groups, 2));
+    TRY(nn_plan_new(&critic_plan, g, &s->critic_loss, 1, 1, &s->critic, 1));
+    TRY(nn_plan_new(&actor_plan, g, actor, 4, 2, groups, 2));
     TRY(nn_plan_new(&s->act_plan, g, act, 2, 0, NULL, 0));
+    TRY(nn_routine_new(&s->update, g));
+    nn_routine_plan(s->update, critic_plan);
+    nn_routine_adam(s->update, s->critic, &adam);
+    nn_routine_plan(s->update, actor_plan);
+    nn_routine_adam(s->update, s->actor, &adam);
+    if (s->o.auto_temp) nn_routine_adam(s->update, s->temp, &adam);
+    nn_routine_follow(s->update, s->target, s->critic, s->o.tau);
     TRY(nn_graph_commit(g));
     nn_group_follow(s->target, s->critic, 1);
 out:
@@ -244,17 +256,9 @@ sac_batch sac_batch_of(sac *s, int replica)
 int sac_update(sac *s)
 {
     int rc = 0;
-    nn_adam adam = NN_ADAM_DEFAULT;
-    adam.lr = s->o.lr;
-    adam.clip = s->o.clip;
     nn_write_all(s->at, s->staged.at);
     nn_write_all(s->next_at, s->staged.next);
-    TRY(nn_plan_run(s->critic_plan));
-    TRY(nn_group_adam(s->critic, &adam));
-    TRY(nn_plan_run(s->actor_plan));
-    TRY(nn_group_adam(s->actor, &adam));
-    if (s->o.auto_temp) TRY(nn_group_adam(s->temp, &adam));
-    nn_group_follow(s->target, s->critic, s->o.tau);
+    TRY(nn_routine_run(s->update));
     s->stale = true;
 out:
     return rc;

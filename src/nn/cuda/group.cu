@@ -2,8 +2,8 @@
  *
  * Adam needs the norm of all gradients before it may change anything. Instead of three kernels, one
  * whose blocks wait for each other in between: partial sums, then everyone adds them up in the same
- * order, then the step. Where a block is all there is of a replica it waits for nobody. The rates
- * are arguments: these kernels are queued, not captured. */
+ * order, then the step. Where a block is all there is of a replica it waits for nobody. How many
+ * steps were taken is counted here, so that a captured step is the same at every run. */
 #include <cooperative_groups.h>
 
 #include "nn/cuda/cuda.cuh"
@@ -13,6 +13,7 @@ enum { THREADS = 256, PIECE = 2048 }; /* numbers that one block treats at a time
 typedef struct adam_args {
     nn_adam_step s;
     double *parts;
+    unsigned *ticket;
     size_t pieces; /* of a replica */
     fault_word *fault, *told;
 } adam_args;
@@ -27,24 +28,36 @@ __device__ static double sum_squares(const float *g, size_t n)
     return block_sum(sum);
 }
 
-__device__ static void step_number(const nn_adam_step *s, float scale, float g, float *w, float *m,
-                                   float *v)
+/* What depends on the number of the step. */
+typedef struct rates {
+    float rate, root;
+} rates;
+
+__device__ static rates rates_of(const nn_adam_step *s)
+{
+    double t = (double)(*s->steps + 1);
+    return {(float)(s->lr / (1 - pow(s->decay1, t))), (float)(1 / sqrt(1 - pow(s->decay2, t)))};
+}
+
+__device__ static void step_number(const nn_adam_step *s, rates now, float scale, float g, float *w,
+                                   float *m, float *v)
 {
     float d = g * scale;
     *m = s->beta1 * *m + (1 - s->beta1) * d;
     *v = s->beta2 * *v + (1 - s->beta2) * d * d;
-    *w -= s->rate * *m / (sqrtf(*v) * s->root + s->eps);
+    *w -= now.rate * *m / (sqrtf(*v) * now.root + s->eps);
 }
 
-__device__ static void step_piece(const nn_adam_step *s, float scale, size_t at, size_t n)
+__device__ static void step_piece(const nn_adam_step *s, rates now, float scale, size_t at,
+                                  size_t n)
 {
     for (size_t i = at + threadIdx.x * 4; i < at + n; i += THREADS * 4) {
         float4 g = *(const float4 *)(s->g + i), w = *(float4 *)(s->w + i);
         float4 m = *(float4 *)(s->m + i), v = *(float4 *)(s->v + i);
-        step_number(s, scale, g.x, &w.x, &m.x, &v.x);
-        step_number(s, scale, g.y, &w.y, &m.y, &v.y);
-        step_number(s, scale, g.z, &w.z, &m.z, &v.z);
-        step_number(s, scale, g.w, &w.w, &m.w, &v.w);
+        step_number(s, now, scale, g.x, &w.x, &m.x, &v.x);
+        step_number(s, now, scale, g.y, &w.y, &m.y, &v.y);
+        step_number(s, now, scale, g.z, &w.z, &m.z, &v.z);
+        step_number(s, now, scale, g.w, &w.w, &m.w, &v.w);
         *(float4 *)(s->w + i) = w;
         *(float4 *)(s->m + i) = m;
         *(float4 *)(s->v + i) = v;
@@ -66,6 +79,8 @@ template <bool ALONE> __global__ static void adam(const __grid_constant__ adam_a
     const nn_adam_step *s = &a.s;
     size_t all = a.pieces * (size_t)s->replicas;
     bool stopped = *(volatile unsigned *)&a.fault->taken != 0; /* some earlier step went wrong */
+    __shared__ rates now;
+    if (threadIdx.x == 0) now = rates_of(s);
     for (size_t p = blockIdx.x; p < all; p += gridDim.x) {
         size_t at = p % a.pieces * PIECE, n = s->n - at < PIECE ? s->n - at : PIECE;
         double sum = sum_squares(s->g + p / a.pieces * s->n + at, n);
@@ -88,14 +103,20 @@ template <bool ALONE> __global__ static void adam(const __grid_constant__ adam_a
         }
         if (!isfinite(norm)) continue;
         float scale = s->clip > 0 && norm > s->clip ? (float)(s->clip / norm) : 1.0f;
-        step_piece(s, scale, r * s->n + at, s->n - at < PIECE ? s->n - at : PIECE);
+        step_piece(s, now, scale, r * s->n + at, s->n - at < PIECE ? s->n - at : PIECE);
     }
+    bool last = ALONE ? last_block(a.ticket, gridDim.x) : blockIdx.x == 0;
+    if (last && threadIdx.x == 0 && !stopped) ++*s->steps; /* all have read it */
 }
 
 void gpu_adam(void *arg, const nn_adam_step *s)
 {
     gpu *self = (gpu *)arg;
-    adam_args a = {*s, (double *)self->lanes[0].workspace, blocks_of(s->n, PIECE), self->fault,
+    adam_args a = {*s,
+                   (double *)self->now->workspace,
+                   self->now->tickets,
+                   blocks_of(s->n, PIECE),
+                   self->fault,
                    self->told};
     size_t blocks = a.pieces * (size_t)s->replicas, most = (size_t)self->processors * 4;
     if (s->n == 0) return;
@@ -107,7 +128,7 @@ void gpu_adam(void *arg, const nn_adam_step *s)
     void *args[] = {&a};
     gpu_ok(self,
            cudaLaunchCooperativeKernel((const void *)adam<false>, dim3((unsigned)blocks),
-                                       dim3(THREADS), args, 0, self->lanes[0].stream),
+                                       dim3(THREADS), args, 0, self->now->stream),
            "Adam");
 }
 

@@ -133,6 +133,9 @@ size_t row_count(const nn_step *s)
 {
     const nn_call *c = &s->call;
     switch (s->op) {
+    case NN_STEP_CHECK:
+    case NN_STEP_ADAM:
+    case NN_STEP_FOLLOW:
     case NN_OP_linear:
     case NN_OP_fold_mask:
     case NN_OP_lstm:

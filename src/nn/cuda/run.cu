@@ -29,79 +29,102 @@ typedef struct compiled {
 
 /* ---- before and after the steps -------------------------------------------------------------- */
 
-typedef struct ends {
-    nn_tensor losses[MOST_ENDS];
-    uint64_t *counters[MOST_ENDS];
-    int loss_count, counter_count, first, replicas;
+typedef struct losses {
+    nn_tensor list[MOST_ENDS];
+    int count, first, replicas; /* first: of those that one kernel had no room for */
     const void *owner;
     fault_word *fault, *told;
-} ends;
+} losses;
 
-__global__ static void seed(const __grid_constant__ ends e)
+typedef struct counters {
+    uint64_t *list[MOST_ENDS];
+    int count;
+} counters;
+
+__global__ static void seed(const __grid_constant__ losses e)
 {
     await_previous();
-    for (int i = (int)threadIdx.x; i < e.loss_count * e.replicas; i += (int)blockDim.x) {
-        const nn_tensor *t = &e.losses[i / e.replicas];
+    for (int i = (int)threadIdx.x; i < e.count * e.replicas; i += (int)blockDim.x) {
+        const nn_tensor *t = &e.list[i / e.replicas];
         if (t->g) *nn_g(t, i % e.replicas) = 1;
     }
 }
 
-__global__ static void finish(const __grid_constant__ ends e)
+__global__ static void check(const __grid_constant__ losses e)
 {
     await_previous();
-    if ((int)threadIdx.x < e.counter_count) ++*e.counters[threadIdx.x];
-    for (int i = (int)threadIdx.x; i < e.loss_count * e.replicas; i += (int)blockDim.x) {
-        float x = *nn_v(&e.losses[i / e.replicas], i % e.replicas);
+    for (int i = (int)threadIdx.x; i < e.count * e.replicas; i += (int)blockDim.x) {
+        float x = *nn_v(&e.list[i / e.replicas], i % e.replicas);
         if (!isfinite(x))
             report_fault(e.fault, e.told, NN_FAULT_LOSS, e.first + i / e.replicas, i % e.replicas,
                          e.owner, x);
     }
 }
 
-static void run_start(gpu *self, const nn_program *p)
+__global__ static void count(const __grid_constant__ counters c)
 {
-    cudaStream_t stream = self->now->stream;
+    await_previous();
+    if ((int)threadIdx.x < c.count) ++*c.list[threadIdx.x];
+}
+
+/* Queues the kernel for all losses of a program. */
+static void launch_losses(gpu *self, const char *what, void (*kernel)(losses), const nn_program *p)
+{
     for (int first = 0; first < p->loss_count; first += MOST_ENDS) {
-        ends e = {};
+        losses e = {};
+        e.first = first;
         e.replicas = p->replicas;
+        e.owner = p;
+        e.fault = self->fault;
+        e.told = self->told;
         for (int i = first; i < p->loss_count && i < first + MOST_ENDS; i++)
-            e.losses[e.loss_count++] = p->losses[i];
-        launch(self, "seeds", seed, dim3(1), 64, e);
-    }
-    for (size_t i = 0; i < p->zero_count; i++) {
-        const nn_tensor *t = &p->zero[i];
-        gpu_ok(self,
-               cudaMemset2DAsync(t->g, t->stride * sizeof(real), 0,
-                                 nn_size(t->shape) * sizeof(real), (size_t)p->replicas, stream),
-               "clearing gradients");
+            e.list[e.count++] = p->losses[i];
+        launch(self, what, kernel, dim3(1), 64, e);
     }
 }
 
-static void launch_finish(gpu *self, ends *e, int first)
+static void run_start(gpu *self, const nn_program *p)
 {
-    if (e->loss_count + e->counter_count == 0) return;
-    launch(self, "checks", finish, dim3(1), 64, *e);
-    e->first = first;
-    e->loss_count = e->counter_count = 0;
+    launch_losses(self, "seeds", seed, p);
+    for (size_t i = 0; i < p->zero_count; i++) {
+        const nn_tensor *t = &p->zero[i];
+        gpu_ok(
+            self,
+            cudaMemset2DAsync(t->g, t->stride * sizeof(real), 0, nn_size(t->shape) * sizeof(real),
+                              (size_t)p->replicas, self->now->stream),
+            "clearing gradients");
+    }
 }
 
 static void run_end(gpu *self, const nn_program *p)
 {
-    ends e = {};
-    e.replicas = p->replicas;
-    e.owner = p;
-    e.fault = self->fault;
-    e.told = self->told;
-    for (int i = 0; i < p->loss_count; i++) {
-        e.losses[e.loss_count++] = p->losses[i];
-        if (e.loss_count == MOST_ENDS) launch_finish(self, &e, i + 1);
-    }
+    counters c = {};
     for (size_t i = 0; i < p->step_count; i++) {
         if (!p->steps[i].call.counter || p->steps[i].backward) continue;
-        e.counters[e.counter_count++] = p->steps[i].call.counter;
-        if (e.counter_count == MOST_ENDS) launch_finish(self, &e, p->loss_count);
+        c.list[c.count++] = p->steps[i].call.counter;
+        if (c.count < MOST_ENDS) continue;
+        launch(self, "counters", count, dim3(1), 64, c);
+        c.count = 0;
     }
-    launch_finish(self, &e, 0);
+    if (c.count > 0) launch(self, "counters", count, dim3(1), 64, c);
+}
+
+static void run_step(gpu *self, const nn_step *s)
+{
+    const nn_follow_step *f = (const nn_follow_step *)s->what;
+    switch (s->op) {
+    case NN_STEP_CHECK:
+        launch_losses(self, "checks", check, (const nn_program *)s->what);
+        break;
+    case NN_STEP_ADAM:
+        gpu_adam(self, (const nn_adam_step *)s->what);
+        break;
+    case NN_STEP_FOLLOW:
+        gpu_follow(self, f->target, f->source, f->n, f->tau);
+        break;
+    default:
+        s->body(&s->call);
+    }
 }
 
 static void run_piece(gpu *self, const nn_program *p, const piece *x)
@@ -111,7 +134,7 @@ static void run_piece(gpu *self, const nn_program *p, const piece *x)
     else if (x->rows)
         run_row_steps(self, &p->steps[x->first], x->count);
     else
-        p->steps[x->first].body(&p->steps[x->first].call);
+        run_step(self, &p->steps[x->first]);
 }
 
 /* ---- pieces and what they wait for ----------------------------------------------------------- */
@@ -136,15 +159,50 @@ static int cut(const nn_program *p, piece *out)
     return n;
 }
 
+/* Memory of a group: all parameters of all replicas. */
+typedef struct stretch {
+    const char *from, *to;
+} stretch;
+
 typedef struct accesses {
-    const void *reads[MOST_ROW_STEPS * (2 * NN_MOST_INPUTS + 4) + 4];
-    const void *writes[MOST_ROW_STEPS * (NN_MOST_INPUTS + 4) + 4];
+    const void *reads[MOST_ROW_STEPS * (2 * NN_MOST_INPUTS + 4) + 4 + MOST_ENDS];
+    const void *writes[MOST_ROW_STEPS * (NN_MOST_INPUTS + 4) + 4 + MOST_ENDS];
     int read_count, write_count;
+    stretch read, written; /* a group's; empty for most */
 } accesses;
+
+static stretch stretch_of(const real *at, size_t n)
+{
+    return {(const char *)at, (const char *)(at + n)};
+}
+
+static void note_group(accesses *a, const nn_step *s)
+{
+    if (s->op == NN_STEP_ADAM) {
+        const nn_adam_step *x = (const nn_adam_step *)s->what;
+        size_t n = x->n * (size_t)x->replicas;
+        a->read = stretch_of(x->g, n); /* moments are nobody else's */
+        a->written = stretch_of(x->w, n);
+    } else {
+        const nn_follow_step *x = (const nn_follow_step *)s->what;
+        a->read = stretch_of(x->source, x->n);
+        a->written = stretch_of(x->target, x->n);
+    }
+}
 
 static void note_step(accesses *a, const nn_step *s)
 {
     const nn_call *c = &s->call;
+    if (s->op == NN_STEP_CHECK) {
+        const nn_program *p = (const nn_program *)s->what;
+        for (int i = 0; i < p->loss_count && i < MOST_ENDS; i++)
+            a->reads[a->read_count++] = p->losses[i].v;
+        return;
+    }
+    if (s->op > NN_STEP_CHECK) {
+        note_group(a, s);
+        return;
+    }
     for (int k = 0; k < c->in_count; k++) {
         a->reads[a->read_count++] = c->in[k].v;
         if (s->backward && c->in[k].g) a->writes[a->write_count++] = c->in[k].g;
@@ -159,7 +217,7 @@ static void note_step(accesses *a, const nn_step *s)
     }
 }
 
-static bool meet(const void **a, int n, const void **b, int m)
+static bool meet(const void *const *a, int n, const void *const *b, int m)
 {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < m; j++)
@@ -167,23 +225,48 @@ static bool meet(const void **a, int n, const void **b, int m)
     return false;
 }
 
-static bool depends(const accesses *later, const accesses *earlier)
+static bool inside(stretch s, const void *const *a, int n)
 {
-    accesses *l = (accesses *)later, *e = (accesses *)earlier;
-    return meet(e->writes, e->write_count, l->reads, l->read_count) ||
-           meet(e->writes, e->write_count, l->writes, l->write_count) ||
-           meet(e->reads, e->read_count, l->writes, l->write_count);
+    for (int i = 0; i < n; i++)
+        if ((const char *)a[i] >= s.from && (const char *)a[i] < s.to) return true;
+    return false;
 }
 
-/* The last piece looks at losses and moves counters on; both may be long before the end. */
+static bool overlap(stretch a, stretch b)
+{
+    return a.from < b.to && b.from < a.to;
+}
+
+/* Does one write what the other reads or writes? */
+static bool disturbs(const accesses *a, const accesses *b)
+{
+    return meet(a->writes, a->write_count, b->reads, b->read_count) ||
+           meet(a->writes, a->write_count, b->writes, b->write_count) ||
+           inside(a->written, b->reads, b->read_count) ||
+           inside(a->written, b->writes, b->write_count) ||
+           inside(b->read, a->writes, a->write_count) ||
+           inside(b->written, a->writes, a->write_count) || overlap(a->written, b->read) ||
+           overlap(a->written, b->written);
+}
+
+static bool depends(const accesses *later, const accesses *earlier)
+{
+    return disturbs(earlier, later) || disturbs(later, earlier);
+}
+
+/* The last piece moves counters on, which may be long before the end. */
 static void note_end(accesses *a, const nn_program *p)
 {
-    const int most_reads = sizeof a->reads / sizeof *a->reads;
-    const int most_writes = sizeof a->writes / sizeof *a->writes;
-    for (int i = 0; i < p->loss_count && a->read_count < most_reads; i++)
-        a->reads[a->read_count++] = p->losses[i].v;
-    for (size_t i = 0; i < p->step_count && a->write_count < most_writes; i++)
+    const int most = sizeof a->writes / sizeof *a->writes;
+    for (size_t i = 0; i < p->step_count && a->write_count < most; i++)
         if (p->steps[i].call.counter) a->writes[a->write_count++] = p->steps[i].call.counter;
+}
+
+/* A group is moved only after its gradients' losses were looked at. */
+static bool guards(const nn_program *p, const piece *earlier, const piece *later)
+{
+    return earlier->count > 0 && later->count > 0 && p->steps[earlier->first].op == NN_STEP_CHECK &&
+           p->steps[later->first].op == NN_STEP_ADAM;
 }
 
 static bool find_waits(gpu *self, compiled *x, const nn_program *p)
@@ -196,7 +279,9 @@ static bool find_waits(gpu *self, compiled *x, const nn_program *p)
         if (i == x->count - 1) note_end(&all[i], p);
         for (int j = i - 1; j >= 0; j--) {
             bool needs_seeds = j == 0 && q->count > 0 && p->steps[q->first].backward;
-            if (q->after[j] || !(needs_seeds || depends(&all[i], &all[j]))) continue;
+            if (q->after[j] ||
+                !(needs_seeds || guards(p, &x->pieces[j], q) || depends(&all[i], &all[j])))
+                continue;
             q->waits[j] = q->after[j] = true;
             for (int k = 0; k < j; k++) q->after[k] = q->after[k] || x->pieces[j].after[k];
         }
