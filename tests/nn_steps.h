@@ -55,6 +55,7 @@ typedef struct sac_step {
     nn_var obs, act, reward, end, next;
     nn_var q_loss, pi_loss, temp_loss;
     nn_plan *critic_plan, *actor_plan;
+    nn_routine *update;
 } sac_step;
 
 typedef struct sac_sizes {
@@ -114,6 +115,13 @@ static inline int sac_step_new(sac_step *s, nn_backend *b, sac_sizes z, int repl
     nn_var losses[] = {s->pi_loss, s->temp_loss};
     nn_group *groups[] = {s->actor, s->temp};
     TRY(nn_plan_new(&s->actor_plan, g, losses, 2, 2, groups, 2));
+    TRY(nn_routine_new(&s->update, g));
+    nn_routine_plan(s->update, s->critic_plan);
+    nn_routine_adam(s->update, s->critic, &NN_ADAM_DEFAULT);
+    nn_routine_plan(s->update, s->actor_plan);
+    nn_routine_adam(s->update, s->actor, &NN_ADAM_DEFAULT);
+    nn_routine_adam(s->update, s->temp, &NN_ADAM_DEFAULT);
+    nn_routine_follow(s->update, s->target, s->critic, 0.005);
     TRY(nn_graph_commit(g));
     step_fill(s->obs, -1, 1, seeds[0]);
     step_fill(s->act, -1, 1, seeds[0]);
@@ -128,16 +136,7 @@ out:
 
 static inline int sac_step_run(sac_step *s)
 {
-    int rc = 0;
-    nn_adam adam = NN_ADAM_DEFAULT;
-    TRY(nn_plan_run(s->critic_plan));
-    TRY(nn_group_adam(s->critic, &adam));
-    TRY(nn_plan_run(s->actor_plan));
-    TRY(nn_group_adam(s->actor, &adam));
-    TRY(nn_group_adam(s->temp, &adam));
-    nn_group_follow(s->target, s->critic, 0.005);
-out:
-    return rc;
+    return nn_routine_run(s->update);
 }
 
 /* ---- FN-VAE ---------------------------------------------------------------------------------- */

@@ -88,7 +88,7 @@ static cublasLtMatmulPreference_t wishes(gpu *self, const big_product *p)
     return w;
 }
 
-void run_big(gpu *self, const big_product *p)
+static void run_batch(gpu *self, const big_product *p)
 {
     float one = 1, beta = p->add ? 1 : 0;
     int found = 0;
@@ -114,4 +114,32 @@ void run_big(gpu *self, const big_product *p)
     cublasLtMatrixLayoutDestroy(right);
     cublasLtMatrixLayoutDestroy(left);
     cublasLtMatmulDescDestroy(d);
+}
+
+/* How many products of a batch fill all processors a whole number of times, if the rest is small
+ * enough to be better off by itself, where the library splits it along k: 17 products of 8 tiles
+ * would take two rounds of 132 processors, 16 take one. Tiles are as large as the library's largest
+ * on tensor cores. */
+static int whole_rounds(const gpu *self, const big_product *p)
+{
+    enum { TALL = 128, WIDE = 256 };
+    int tiles = ((p->m + TALL - 1) / TALL) * ((p->n + WIDE - 1) / WIDE);
+    int rounds = tiles * p->count / self->processors;
+    int whole = rounds * self->processors / tiles, rest = p->count - whole;
+    bool pays = rounds > 0 && rounds < 4 && rest * tiles * 4 <= self->processors;
+    return self->precision != NN_FP32 && pays && rest > 0 ? whole : p->count;
+}
+
+void run_big(gpu *self, const big_product *p)
+{
+    big_product some = *p, rest = *p;
+    some.count = whole_rounds(self, p);
+    rest.count -= some.count;
+    run_batch(self, &some);
+    if (rest.count == 0) return;
+    rest.A += (size_t)some.count * p->A_stride;
+    rest.B += (size_t)some.count * p->B_stride;
+    rest.C += (size_t)some.count * p->C_stride;
+    if (p->bias) rest.bias += (size_t)some.count * p->bias_stride;
+    run_batch(self, &rest);
 }

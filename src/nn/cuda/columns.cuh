@@ -28,8 +28,8 @@ template <int WIDE> __device__ inline numbers<WIDE> sum_warps(numbers<WIDE> mine
     return sum;
 }
 
-/* f.take(replica, row, column) is summed over rows; f.put(replica, column, sum) gets the results.
- */
+/* f.take(replica, row, column) is summed over rows; f.put(replica, column, sums) gets the results:
+ * F::SUMS of them for each column. */
 template <int WIDE, class F>
 __global__ void __launch_bounds__(SUM_THREADS)
     sum_columns(const __grid_constant__ F f, int rows, int width, int height, float *parts,
@@ -39,27 +39,30 @@ __global__ void __launch_bounds__(SUM_THREADS)
     int r = (int)blockIdx.z, warp = (int)threadIdx.x / 32;
     int column = ((int)blockIdx.x * 32 + (int)threadIdx.x % 32) * WIDE;
     int from = (int)blockIdx.y * height, to = from + height < rows ? from + height : rows;
-    numbers<WIDE> sum = {};
+    enum { MANY = WIDE * F::SUMS };
+    numbers<MANY> sum = {};
     if (column < width) {
 #pragma unroll 4
         for (int i = from + warp; i < to; i += SUM_WARPS) {
-            numbers<WIDE> v = f.template take<WIDE>(r, i, column);
-            for (int k = 0; k < WIDE; k++) sum.x[k] += v.x[k];
+            numbers<MANY> v = f.template take<WIDE>(r, i, column);
+            for (int k = 0; k < MANY; k++) sum.x[k] += v.x[k];
         }
     }
     if (!f.wanted) return;
     sum = sum_warps(sum);
     if (gridDim.y > 1) {
-        numbers<WIDE> *mine = (numbers<WIDE> *)(parts + (size_t)r * gridDim.y * (size_t)width);
+        numbers<MANY> *mine =
+            (numbers<MANY> *)(parts + (size_t)r * gridDim.y * (size_t)(width * F::SUMS));
         size_t across = (size_t)(width / WIDE), at = (size_t)(column / WIDE);
         if (warp == 0 && column < width) mine[blockIdx.y * across + at] = sum;
         if (!last_block(&tickets[r * (int)gridDim.x + (int)blockIdx.x], gridDim.y)) return;
         sum = {};
         for (unsigned i = (unsigned)warp; column < width && i < gridDim.y; i += SUM_WARPS)
-            for (int k = 0; k < WIDE; k++) sum.x[k] += mine[i * across + at].x[k];
+            for (int k = 0; k < MANY; k++) sum.x[k] += mine[i * across + at].x[k];
         sum = sum_warps(sum);
     }
-    for (int k = 0; warp == 0 && column < width && k < WIDE; k++) f.put(r, column + k, sum.x[k]);
+    for (int k = 0; warp == 0 && column < width && k < WIDE; k++)
+        f.put(r, column + k, &sum.x[k * F::SUMS]);
 }
 
 /* `four`: the width divides by four, and so do all steps between rows and replicas. */
@@ -78,6 +81,7 @@ static void run_sum_columns(gpu *self, const F &f, int rows, int width, int repl
 
 /* Gradients behind an activation, in place, and their sums: those of a bias. */
 struct slope_sums {
+    enum { SUMS = 1 };
     nn_tensor out, bias;
     int act;
     bool wanted; /* the sums */
@@ -91,9 +95,9 @@ struct slope_sums {
         *at = d;
         return d;
     }
-    __device__ void put(int r, int column, float sum) const
+    __device__ void put(int r, int column, const float *sum) const
     {
-        NN_PUT(bias.add, nn_g(&bias, r)[column], sum);
+        NN_PUT(bias.add, nn_g(&bias, r)[column], *sum);
     }
 };
 

@@ -169,6 +169,7 @@ __global__ void __launch_bounds__(TILE::THREADS, TILE::RESIDENT)
 }
 
 struct sum_splits {
+    enum { SUMS = 1 };
     const float *parts;
     float *to;
     int width;
@@ -181,10 +182,10 @@ struct sum_splits {
             v.x[k] = parts[(size_t)row * (size_t)width + (size_t)(column + k)];
         return v;
     }
-    __device__ void put(int r, int column, float sum) const
+    __device__ void put(int r, int column, const float *sum) const
     {
         (void)r;
-        NN_PUT(add, to[column], sum);
+        NN_PUT(add, to[column], *sum);
     }
 };
 
@@ -227,6 +228,7 @@ __global__ static void slopes(const __grid_constant__ nn_call c)
 
 /* Sums over images and pixels, one per filter. */
 struct filter_sums {
+    enum { SUMS = 1 };
     nn_tensor out, bias;
     int area;
     bool wanted;
@@ -237,9 +239,9 @@ struct filter_sums {
         for (int k = 0; k < WIDE; k++) v.x[k] = d(filter + k, row);
         return v;
     }
-    __device__ void put(int r, int filter, float sum) const
+    __device__ void put(int r, int filter, const float *sum) const
     {
-        NN_PUT(bias.add, nn_g(&bias, r)[filter], sum);
+        NN_PUT(bias.add, nn_g(&bias, r)[filter], *sum);
     }
 };
 

@@ -273,7 +273,7 @@ void linear_backward(const nn_call *c)
         return;
     }
     jobs all = list_jobs(c);
-    if (!LINEAR_DONE(c)) apply_slopes(c, false);
+    apply_slopes(c, false);
     if (fill_backward(c) == 0)
         launch_backward<small_tile, small_tile>(c, &all);
     else if (fill_backward(c) < BUSY)
@@ -297,15 +297,26 @@ static nn_step *writer_of(nn_program *p, const real *g)
     return found;
 }
 
+/* Its own slopes and the sums of its bias are the head's to find, which reads the layer's output
+ * anyhow; the bias becomes one of the head's operands. */
+static void hand_bias(nn_call *layer, nn_call *head)
+{
+    nn_tensor *bias = &layer->in[LINEAR_INPUTS(layer) + 1];
+    head->in[head->in_count++] = LINEAR_BIAS(layer) ? *bias : nn_tensor{};
+    if (LINEAR_BIAS(layer)) bias->g = NULL;
+}
+
 void fuse_slopes(nn_program *p)
 {
     for (size_t i = 0; i < p->step_count; i++) {
         nn_call *c = &p->steps[i].call;
-        if (p->steps[i].op != NN_OP_linear || !p->steps[i].backward || linear_is_big(c)) continue;
+        if (p->steps[i].op != NN_OP_linear || !p->steps[i].backward || LINEAR_DONE(c)) continue;
         nn_step *w = LINEAR_ACT(c) == NN_LINEAR ? NULL : writer_of(p, c->out.g);
-        if (!w || w->op != NN_OP_linear || linear_is_big(&w->call)) continue;
+        if (!w || w->op != NN_OP_linear || (linear_is_big(c) && !linear_is_head(&w->call)))
+            continue;
         if (LINEAR_INPUTS(&w->call) > 1 || w->call.in[0].g != c->out.g || w->call.in[0].add)
             continue;
+        if (linear_is_big(c)) hand_bias(c, &w->call);
         LINEAR_BEFORE(&w->call) = LINEAR_ACT(c);
         LINEAR_DONE(c) = 1;
     }

@@ -20,6 +20,12 @@ static inline bool linear_is_big(const nn_call *c)
     return nn_rows(c->out.shape) >= BIG_ROWS;
 }
 
+/* A large layer with one output. */
+static inline bool linear_is_head(const nn_call *c)
+{
+    return linear_is_big(c) && LINEAR_INPUTS(c) == 1 && c->in[1].shape.D == 1;
+}
+
 /* Joined inputs as one matrix, its rows padded to 16 bytes: in the call's scratch memory. */
 NN_FN int joined_width(const nn_call *c)
 {

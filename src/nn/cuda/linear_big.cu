@@ -103,6 +103,7 @@ template <int WIDE> __global__ static void heads_input(const __grid_constant__ n
 }
 
 struct head_weights {
+    enum { SUMS = 1 };
     nn_tensor x, out, W;
     bool wanted;
     template <int WIDE> __device__ numbers<WIDE> take(int r, int row, int column) const
@@ -114,16 +115,41 @@ struct head_weights {
         for (int k = 0; k < WIDE; k++) v.x[k] *= d;
         return v;
     }
-    __device__ void put(int r, int column, float sum) const
+    __device__ void put(int r, int column, const float *sum) const
     {
-        NN_PUT(W.add, nn_g(&W, r)[column], sum);
+        NN_PUT(W.add, nn_g(&W, r)[column], *sum);
     }
 };
 
-static bool is_head(const nn_call *c)
-{
-    return LINEAR_INPUTS(c) == 1 && c->in[1].shape.D == 1;
-}
+/* All that a head alone hands back to a layer, on one way through the layer's output: dw; dx with
+ * the slopes multiplied in; and the layer's bias. */
+struct head_gradients {
+    enum { SUMS = 2 };
+    nn_tensor x, out, W, bias;
+    int act;
+    bool wanted;
+    template <int WIDE> __device__ numbers<2 * WIDE> take(int r, int row, int column) const
+    {
+        size_t N = (size_t)W.shape.T, member = (size_t)(column / W.shape.B);
+        size_t i = (size_t)row * (size_t)x.shape.D + (size_t)column;
+        float d = nn_g(&out, r)[(size_t)row * N + member];
+        numbers<WIDE> y = *(const numbers<WIDE> *)(nn_v(&x, r) + i), g;
+        numbers<WIDE> w = *(const numbers<WIDE> *)(nn_v(&W, r) + column);
+        numbers<2 * WIDE> both;
+        for (int k = 0; k < WIDE; k++) {
+            g.x[k] = act_slope(act, y.x[k], w.x[k] * d);
+            both.x[2 * k] = y.x[k] * d;
+            both.x[2 * k + 1] = g.x[k];
+        }
+        *(numbers<WIDE> *)(nn_g(&x, r) + i) = g;
+        return both;
+    }
+    __device__ void put(int r, int column, const float *sum) const
+    {
+        if (W.g) NN_PUT(W.add, nn_g(&W, r)[column], sum[0]);
+        if (bias.g) NN_PUT(bias.add, nn_g(&bias, r)[column], sum[1]);
+    }
+};
 
 static void heads_forward(const nn_call *c)
 {
@@ -139,6 +165,12 @@ static void heads_backward(const nn_call *c)
     bool four = c->in[1].shape.B % 4 == 0 && c->in[0].stride % 4 == 0 && c->in[1].stride % 4 == 0;
     unsigned across = blocks_of((size_t)width, four ? 4 * THREADS : THREADS);
     unsigned down = (unsigned)self->processors * 16 / (across * (unsigned)c->replicas) + 1;
+    if (LINEAR_BEFORE(c) != NN_LINEAR) { /* the layer's bias is behind the head's own operands */
+        head_gradients f = {c->in[0],         c->out, c->in[1], c->in[c->in_count - 1],
+                            LINEAR_BEFORE(c), true};
+        run_sum_columns(self, f, rows, width, c->replicas, four);
+        return;
+    }
     if (c->in[1].g)
         run_sum_columns(self, head_weights{c->in[0], c->out, c->in[1], true}, rows, width,
                         c->replicas, four);
@@ -159,7 +191,7 @@ __global__ static void activate(const __grid_constant__ nn_call c)
 
 void linear_big_forward(const nn_call *c)
 {
-    if (is_head(c)) {
+    if (linear_is_head(c)) {
         heads_forward(c);
         return;
     }
@@ -255,7 +287,8 @@ static void input_gradient(const nn_call *c, const nn_tensor *x, int first)
 void apply_slopes(const nn_call *c, bool sums)
 {
     const nn_tensor *b = LINEAR_BIAS(c) ? &c->in[LINEAR_INPUTS(c) + 1] : NULL;
-    slope_sums f = {c->out, b ? *b : c->out, LINEAR_ACT(c), sums && b && b->g};
+    int act = LINEAR_DONE(c) ? (int)NN_LINEAR : LINEAR_ACT(c);
+    slope_sums f = {c->out, b ? *b : c->out, act, sums && b && b->g};
     if (f.wanted || f.act != NN_LINEAR)
         run_sum_columns(gpu_of(c), f, (int)nn_rows(c->out.shape), c->out.shape.D, c->replicas,
                         c->out.shape.D % 4 == 0 && c->out.stride % 4 == 0);
@@ -264,7 +297,7 @@ void apply_slopes(const nn_call *c, bool sums)
 void linear_big_backward(const nn_call *c)
 {
     apply_slopes(c, true);
-    if (is_head(c)) {
+    if (linear_is_head(c)) {
         heads_backward(c);
         return;
     }
