@@ -217,6 +217,7 @@ EXPORT int fans_cuda_open(const nn_cuda_abi *abi, const nn_cuda_host *host, nn_b
         close_device(self);
         return -1;
     }
+    self->wide = lstm_wide_allow();
     fill(b, self);
     return 0;
 }

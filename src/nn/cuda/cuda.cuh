@@ -44,6 +44,7 @@ typedef struct gpu {
     int device, processors;
     nn_precision precision;
     bool early; /* kernels may be started before those they wait for are done */
+    bool wide;  /* wide LSTMs run in clusters of blocks: lstm_wide.cu */
     cublasLtHandle_t lt;
     lane lanes[LANES];
     lane *now;
@@ -100,6 +101,7 @@ void fuse_slopes(nn_program *p);
 /* The others, by operator; NULL for those that are only ever row steps. */
 nn_body_fn linear_forward, linear_backward, fold_mask_forward, fold_mask_backward;
 nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
+bool lstm_wide_allow(void); /* prepares those kernels; whether the device can run them */
 nn_body_fn hold_forward, hold_backward;
 nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
 nn_body_fn add_backward, mul_backward;
@@ -109,23 +111,45 @@ nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_fo
 
 #ifdef __CUDACC__
 
+/* Blocks of a grid that run at the same time and reach each other's shared memory. */
+static inline cudaLaunchAttribute cluster_of(unsigned blocks)
+{
+    cudaLaunchAttribute a = {};
+    a.id = cudaLaunchAttributeClusterDimension;
+    a.val.clusterDim.x = blocks;
+    a.val.clusterDim.y = a.val.clusterDim.z = 1;
+    return a;
+}
+
 /* Queues a kernel on the current lane. It is started while its predecessor still runs, and must
  * wait for it by await_previous: this hides the better part of a launch, which is most of the time
- * that a small kernel takes. */
+ * that a small kernel takes. In clusters of blocks, each with `shared` bytes that are not declared.
+ */
 template <class... P, class... A>
-static inline void launch(gpu *self, const char *what, void (*kernel)(P...), dim3 grid,
-                          unsigned threads, const A &...args)
+static inline void launch_clusters(gpu *self, const char *what, void (*kernel)(P...), dim3 grid,
+                                   unsigned threads, unsigned cluster, size_t shared,
+                                   const A &...args)
 {
     cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute early;
+    cudaLaunchAttribute list[2], early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     config.gridDim = grid;
     config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
     config.stream = self->now->stream;
-    config.attrs = &early;
-    config.numAttrs = self->early ? 1 : 0;
+    config.attrs = list;
+    if (self->early) list[config.numAttrs++] = early;
+    if (cluster > 1) list[config.numAttrs++] = cluster_of(cluster);
     gpu_ok(self, cudaLaunchKernelEx(&config, kernel, P(args)...), what);
+}
+
+/* The same, each block by itself. */
+template <class... P, class... A>
+static inline void launch(gpu *self, const char *what, void (*kernel)(P...), dim3 grid,
+                          unsigned threads, const A &...args)
+{
+    launch_clusters(self, what, kernel, grid, threads, 1, 0, args...);
 }
 
 /* The first thing that every kernel does: lets the next one start, and waits for the last. */

@@ -1,5 +1,6 @@
 /* lstm.cu - a long short-term memory over time: one kernel per step and direction. Narrow ones have
- * a kernel for all steps (lstm_narrow.cu).
+ * a kernel for all steps (lstm_narrow.cu), and so have those of up to 256 units on devices that can
+ * run it (lstm_wide.cu).
  *
  * Forward, a block computes all four gates of eight units for 32 rows, and can therefore run the
  * cell for them as it writes. Backward, a block computes dh for some units of step t, from the
@@ -104,6 +105,7 @@ void lstm_forward(const nn_call *c)
     gpu *self = gpu_of(c);
     unsigned H = (unsigned)c->in[1].shape.B, B = (unsigned)c->out.shape.B;
     if (H <= NARROW) return lstm_narrow_forward(c);
+    if (H <= WIDE && self->wide) return lstm_wide_forward(c);
     launch(self, "lstm", first_h, dim3(blocks_of((size_t)B * H, THREADS), (unsigned)c->replicas),
            THREADS, *c);
     dim3 grid(blocks_of(H, UNITS), blocks_of(B, 32), (unsigned)c->replicas);
@@ -211,6 +213,12 @@ static void backward_steps(const nn_call *c)
 
 void lstm_backward(const nn_call *c)
 {
-    c->in[1].shape.B <= NARROW ? lstm_narrow_backward(c) : backward_steps(c);
+    int H = c->in[1].shape.B;
+    if (H <= NARROW)
+        lstm_narrow_backward(c);
+    else if (H <= WIDE && gpu_of(c)->wide)
+        lstm_wide_backward(c);
+    else
+        backward_steps(c);
     if (c->in[1].g) weight_gradient(c);
 }

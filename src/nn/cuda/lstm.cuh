@@ -1,13 +1,14 @@
-/* lstm.cuh - what the two kinds of LSTM kernels share: scratch memory as on the CPU (gates, tanh c,
- * h before each step, dc), and where states begin. */
+/* lstm.cuh - what the three kinds of LSTM kernels share: scratch memory as on the CPU (gates, tanh
+ * c, h before each step, dc), and where states begin. */
 #ifndef NN_CUDA_LSTM_CUH
 #define NN_CUDA_LSTM_CUH
 
 #include "nn/cuda/cuda.cuh"
 
-enum { NARROW = 64 }; /* most units of those that run all steps in one kernel */
-void lstm_narrow_forward(const nn_call *c);
-void lstm_narrow_backward(const nn_call *c);
+/* Most units of those that run all steps in one kernel: a block by itself; blocks together, where
+ * the device can do that. */
+enum { NARROW = 64, WIDE = 256 };
+nn_body_fn lstm_narrow_forward, lstm_narrow_backward, lstm_wide_forward, lstm_wide_backward;
 
 /* attributes: 1 operand of the state, 2 of reset; -1 = none */
 #define STATE(c) ((c)->attr.i[1])
