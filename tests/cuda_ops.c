@@ -1,6 +1,6 @@
 /* cuda_ops.c - every operator on a GPU against the CPU: values and gradients, two replicas, alone
- * and with a second reader of every operand; captured in a graph as well as not; layers also in
- * tf32. Prints a table. */
+ * and with a second reader of every operand; captured in a graph as well as not; layers and LSTMs
+ * of many sizes, also in tf32. Prints a table. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,6 +146,93 @@ static void layers_in_tf32_are_near_the_cpu(void **state)
     nn_backend_free(b);
 }
 
+/* ---- LSTMs ----------------------------------------------------------------------------------- */
+
+static nn_var build_state_alone(const nn_var *v)
+{
+    return nn_lstm(v[0], v[1], v[2], NN_NONE);
+}
+static nn_var build_reset_alone(const nn_var *v)
+{
+    return nn_lstm(v[0], v[1], NN_NONE, v[2]);
+}
+
+typedef struct lstm_size {
+    int T, B, H;
+    bool state, reset;
+} lstm_size;
+
+/* Of both directions of every kind of kernel: units that fill blocks and that do not, rows
+ * likewise, single steps. */
+static const lstm_size lstm_sizes[] = {
+    {5, 7, 40, true, true},     {5, 33, 64, false, true},   {6, 70, 65, true, true},
+    {1, 40, 72, true, false},   {1, 32, 130, false, false}, {7, 31, 130, false, true},
+    {4, 100, 200, true, false}, {2, 1, 200, true, true},    {9, 64, 256, true, true},
+    {6, 45, 256, false, false}, {3, 35, 260, true, true},
+};
+enum { LSTM_SIZES = sizeof lstm_sizes / sizeof *lstm_sizes };
+
+static void compare_lstm(nn_backend *b, const lstm_size *z, bool shared, double most, double *worst)
+{
+    static run_result ours, theirs;
+    double w = 1 / sqrt(z->H);
+    nn_case k = {"lstm", {{"gates", z->T, z->B, 4 * z->H, -1, 1}, {"W", 1, z->H, 4 * z->H, -w, w}}};
+    nn_case_operand *rest = &k.operands[2];
+    if (z->state) *rest++ = (nn_case_operand){"state", 1, z->B, 2 * z->H, -1, 1};
+    if (z->reset) *rest++ = (nn_case_operand){"_reset", z->T, z->B, 1, 0, 0.7, true};
+    k.build = z->state ? (z->reset ? case_lstm : build_state_alone)
+                       : (z->reset ? build_reset_alone : case_lstm_bare);
+    worst[0] = worst[1] = 0;
+    run_case(&theirs, cpu, &k, shared, RUNS);
+    run_case(&ours, b, &k, shared, RUNS);
+    compare_tensor(&theirs, &ours, &k, shared, most, worst);
+    print_message("lstm %d x %d x %d%s%s%s: %.1e %.1e\n", z->T, z->B, z->H,
+                  z->state ? ", state" : "", z->reset ? ", reset" : "", shared ? ", shared" : "",
+                  worst[0], worst[1]);
+}
+
+static void lstms_of_all_sizes_equal_the_cpu(void **state)
+{
+    (void)state;
+    double worst[2];
+    for (int i = 0; i < LSTM_SIZES; i++)
+        for (int shared = 0; shared < 2; shared++)
+            compare_lstm(gpu, &lstm_sizes[i], shared, FP32, worst);
+}
+
+/* Narrow ones are in fp32 always. */
+static void wide_lstms_in_tf32_are_near_the_cpu(void **state)
+{
+    (void)state;
+    nn_cuda_options o = {.precision = NN_TF32};
+    nn_backend *b;
+    double worst[2];
+    if (nn_cuda_new(&b, &o) < 0) fail_msg("%s", fans_error());
+    for (int i = 0; i < LSTM_SIZES; i++) {
+        if (lstm_sizes[i].H <= 64) continue;
+        compare_lstm(b, &lstm_sizes[i], false, TF32, worst);
+        bool carries = lstm_sizes[i].T > 1 || lstm_sizes[i].state; /* else there is no product */
+        assert_true(!carries || worst[0] > FP32);
+    }
+    nn_backend_free(b);
+}
+
+/* The same run gives the same bytes, whatever order blocks come in. */
+static void wide_lstms_repeat_themselves(void **state)
+{
+    (void)state;
+    static run_result first, second;
+    nn_case k = {"again",
+                 {{"gates", 9, 70, 4 * 136, -1, 1},
+                  {"W", 1, 136, 4 * 136, -0.2, 0.2},
+                  {"state", 1, 70, 2 * 136, -1, 1},
+                  {"_reset", 9, 70, 1, 0, 0.7, true}},
+                 case_lstm};
+    run_case(&first, gpu, &k, false, RUNS);
+    run_case(&second, gpu, &k, false, RUNS);
+    assert_memory_equal(first.numbers, second.numbers, first.from[first.count] * sizeof(real));
+}
+
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +240,9 @@ static int run_all(void)
         cmocka_unit_test(the_rest_equals_the_cpu),
         cmocka_unit_test(layers_of_all_sizes_equal_the_cpu),
         cmocka_unit_test(layers_in_tf32_are_near_the_cpu),
+        cmocka_unit_test(lstms_of_all_sizes_equal_the_cpu),
+        cmocka_unit_test(wide_lstms_in_tf32_are_near_the_cpu),
+        cmocka_unit_test(wide_lstms_repeat_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,10 +56,9 @@ __device__ static void fetch(forward_memory *s, const nn_call *c, const mine *m,
     const float *x = nn_v(&c->in[0], m->r);
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
-        size_t row = (size_t)t * B + (size_t)(m->row0 + row_of(m, i));
+        const float *row = x + row_at(c, m, t, i) * 4 * H + (size_t)m->unit;
         for (size_t k = 0; k < GATES; k++)
-            copy_one(&s->x[k][i][threadIdx.x], x + (row * 4 + k) * H + (size_t)m->unit,
-                     is_there(c, m, i));
+            copy_one(&s->x[k][i][threadIdx.x], row + k * H, is_there(c, m, i));
     }
     int row = row_of(m, m->lane), b = m->row0 + row;
     if (RESET(c) > 0 && m->lane < EACH && t + 1 < c->out.shape.T)
@@ -87,7 +86,7 @@ __device__ static cell run_cell(const forward_memory *s, const mine *m, int i, f
 __device__ static void write_cell(const nn_call *c, const mine *m, int t, int i, const cell *x)
 {
     size_t H = (size_t)c->in[1].shape.B, B = (size_t)c->out.shape.B, u = (size_t)m->unit;
-    size_t row = (size_t)t * B + (size_t)(m->row0 + row_of(m, i));
+    size_t row = row_at(c, m, t, i);
     parts p = parts_of(c, m->r);
     float *out = nn_v(&c->out, m->r) + row * 2 * H + u;
     if (!is_there(c, m, i)) return;
@@ -194,7 +193,7 @@ __device__ static void fetch(backward_memory *s, const nn_call *c, const mine *m
     const float *out = nn_v(&c->out, m->r) + H + u;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
-        size_t b = (size_t)(m->row0 + row_of(m, i)), row = (size_t)t * B + b;
+        size_t row = row_at(c, m, t, i);
         bool there = is_there(c, m, i);
         auto copy = [&](int k, const float *from, bool is) {
             copy_one(&s->kept[k][i][threadIdx.x], from, is);
@@ -206,7 +205,7 @@ __device__ static void fetch(backward_memory *s, const nn_call *c, const mine *m
         if (t > 0)
             copy(BEFORE, out + (row - B) * 2 * H, there);
         else
-            copy(BEFORE, state ? state + b * 2 * H : out, there && state);
+            copy(BEFORE, state ? state + row * 2 * H : out, there && state);
     }
     int row = row_of(m, m->lane), b = m->row0 + row;
     if (RESET(c) > 0 && m->lane < EACH)
@@ -244,15 +243,14 @@ __device__ static float cell_back(const backward_memory *s, const mine *m, float
 
 __device__ static void write_gradients(const nn_call *c, const mine *m, int t, const float *from)
 {
-    size_t H = (size_t)c->in[1].shape.B, B = (size_t)c->out.shape.B;
+    size_t H = (size_t)c->in[1].shape.B;
     const nn_tensor *x = &c->in[0];
     float *gates = parts_of(c, m->r).gates;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         if (!is_there(c, m, i)) continue;
-        size_t row = (size_t)t * B + (size_t)(m->row0 + row_of(m, i));
         for (int k = 0; k < GATES; k++) {
-            size_t at = (row * 4 + (size_t)k) * H + (size_t)m->unit;
+            size_t at = (row_at(c, m, t, i) * 4 + (size_t)k) * H + (size_t)m->unit;
             float d = from[place(row_of(m, i), DEPTH, k * UNITS + m->lane)];
             gates[at] = d;
             if (x->g) NN_PUT(x->add, nn_g(x, m->r)[at], d);
@@ -264,9 +262,9 @@ __device__ static void write_gradients(const nn_call *c, const mine *m, int t, c
 __device__ static void write_state(const nn_call *c, const mine *m, int i, float dh, float dc)
 {
     const nn_tensor *s = &c->in[STATE(c)];
-    size_t H = (size_t)c->in[1].shape.B, b = (size_t)(m->row0 + row_of(m, i));
+    size_t H = (size_t)c->in[1].shape.B;
     if (!is_there(c, m, i)) return;
-    float *g = nn_g(s, m->r) + b * 2 * H + (size_t)m->unit;
+    float *g = nn_g(s, m->r) + row_at(c, m, 0, i) * 2 * H + (size_t)m->unit;
     NN_PUT(s->add, g[0], dh);
     NN_PUT(s->add, g[H], dc);
 }

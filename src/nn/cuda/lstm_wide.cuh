@@ -78,18 +78,19 @@ __device__ static mine mine_of(const nn_call *c)
 {
     int block = (int)blockIdx.x % BLOCKS, lane = (int)threadIdx.x % 32;
     int unit = block * UNITS + lane;
-    return {(int)blockIdx.y,
-            block,
-            (int)threadIdx.x / 32,
-            lane,
-            (int)blockIdx.x / BLOCKS * ROWS,
-            unit,
-            unit < c->in[1].shape.B};
+    int row0 = (int)blockIdx.x / BLOCKS * ROWS, warp = (int)threadIdx.x / 32;
+    return {(int)blockIdx.y, block, warp, lane, row0, unit, unit < c->in[1].shape.B};
 }
 
 __device__ static int row_of(const mine *m, int i)
 {
     return m->warp * EACH + i;
+}
+
+/* The same over time and batch. */
+__device__ static size_t row_at(const nn_call *c, const mine *m, int t, int i)
+{
+    return (size_t)t * (size_t)c->out.shape.B + (size_t)(m->row0 + row_of(m, i));
 }
 
 __device__ static bool is_there(const nn_call *c, const mine *m, int i)
