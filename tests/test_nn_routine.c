@@ -7,8 +7,7 @@
 
 enum { RUNS = 4, REPLICAS = 2, ROWS = 6, WIDTH = 5 };
 
-/* ---- a backend that runs programs -------------------------------------------------------------
- */
+/* ---- a backend that runs programs ------------------------------------------------------------ */
 
 typedef struct programs {
     nn_backend *cpu;
@@ -70,8 +69,7 @@ static nn_backend programs_on(nn_backend *cpu)
     return b;
 }
 
-/* ---- a graph with two plans that share much ---------------------------------------------------
- */
+/* ---- a graph with two plans that share much -------------------------------------------------- */
 
 typedef struct subject {
     nn_graph *g;

@@ -300,8 +300,7 @@ static void not_a_number_in_a_weight_is_named(void **state)
     rig_remove(folder);
 }
 
-/* ---- damaged, foreign and unwritable folders ----------------------------------------------------
- */
+/* ---- damaged, foreign and unwritable folders ------------------------------------------------- */
 
 static void write_file(const char *folder, const char *name, const void *bytes, size_t n)
 {

@@ -83,8 +83,7 @@ typedef struct rng fans_rng;
 FANS_API double fans_rng_uniform(fans_rng *r, double low, double high);
 FANS_API double fans_rng_normal(fans_rng *r); /* mean 0, variance 1 */
 
-/* ---- the definition ---------------------------------------------------------------------------
- */
+/* ---- the definition -------------------------------------------------------------------------- */
 
 typedef struct fans_env_def {
     int abi; /* FANS_ENV_ABI */

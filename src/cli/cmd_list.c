@@ -11,8 +11,7 @@
 #include "cli/table.h"
 #include "env/task.h"
 
-/* ---- envs: the built-in environments, their factors and options ---------------------------------
- */
+/* ---- envs: the built-in environments, their factors and options ------------------------------ */
 
 static int load_env(task **out, const char *name)
 {

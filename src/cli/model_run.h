@@ -43,8 +43,7 @@ int model_run_save(const model_run *m, const char *folder);
 int model_run_resume(model_run *m, const char *folder); /* into one that was made the same way */
 int model_run_open(model_run *m, const char *folder, const char *device, int threads);
 
-/* ---- judging (model_eval.c) ---------------------------------------------------------------------
- */
+/* ---- judging (model_eval.c) ------------------------------------------------------------------ */
 
 enum { EVAL_FACTORS = 64 }; /* of a task, at most */
 enum { EVAL_START, EVAL_TEN, EVAL_END, EVAL_ANY, EVAL_CARRIED, EVAL_TIMES };

@@ -51,8 +51,7 @@ bool causal_edge(const causal_graph *g, int mask, int effect, int cause);
 /* Marks every state and factor from which a directed path leads to a reward, now or later. */
 void causal_compact(causal_graph *g);
 
-/* ---- against the truth -------------------------------------------------------------------------
- */
+/* ---- against the truth ----------------------------------------------------------------------- */
 
 typedef struct causal_score {
     int hits, extra, missing; /* edges found, found wrongly, not found */
@@ -71,8 +70,7 @@ causal_score causal_compare_touched(const causal_graph *g, const uint8_t *C_ts, 
 
 causal_score causal_sum(causal_score a, causal_score b);
 
-/* ---- export ------------------------------------------------------------------------------------
- */
+/* ---- export ---------------------------------------------------------------------------------- */
 
 void causal_text(const causal_graph *g, text *out);
 void causal_dot(const causal_graph *g, text *out);

@@ -216,8 +216,7 @@ double fnvae_to(const fnvae *f, int replica, int scale, int i, double x);
 /* How many inputs the reward decoders read in front of theta_r: s, a, s' as o.reward_reads says. */
 int fnvae_reward_inputs(const fnvae *f);
 
-/* ---- shared among the files of the model ------------------------------------------
- */
+/* ---- shared among the files of the model ----------------------------------------------------- */
 
 /* q_phi on a recording */
 void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,

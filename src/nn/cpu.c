@@ -9,8 +9,7 @@
 
 enum { GRAIN = 8192 }; /* numbers that one item works on */
 
-/* ---- sharing out work ---------------------------------------------------------------------------
- */
+/* ---- sharing out work ------------------------------------------------------------------------ */
 
 typedef struct ranges_job {
     const nn_call *c;

@@ -112,8 +112,7 @@ void gemm(bool ta, bool tb, int m, int n, int k, const real *A, int lda, const r
         product(ta, tb, m, n, k, A, lda, B, ldb, beta, C, ldc);
 }
 
-/* ---- batches ------------------------------------------------------------------------------------
- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 typedef struct tiling {
     int rows, columns;           /* of a tile */

@@ -33,8 +33,7 @@ const char *nn_op_help(int op)
     return nn_ops[op]->help;
 }
 
-/* ---- making and freeing ------------------------------------------------------------------------
- */
+/* ---- making and freeing ---------------------------------------------------------------------- */
 
 int nn_graph_new(nn_graph **out, nn_backend *backend, int replicas, const uint64_t *seeds)
 {
@@ -88,8 +87,7 @@ uint64_t *nn_graph_counters(nn_graph *g, int *count)
     return g->counters;
 }
 
-/* ---- recording ----------------------------------------------------------------------------------
- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 nn_var graph_refuse(nn_graph *g, const char *format, ...)
 {

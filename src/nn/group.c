@@ -80,8 +80,7 @@ out:
     return rc;
 }
 
-/* ---- initial values -----------------------------------------------------------------------------
- */
+/* ---- initial values -------------------------------------------------------------------------- */
 
 /* Of the biases i, f, g, o of an LSTM of `units` units: unit k keeps σ(f) = m / (1 + m) of its cell
  * and adds σ(i) = 1 / (1 + m), with m spread evenly (after Tallec & Ollivier 2018). */

@@ -100,8 +100,7 @@ int nn_cuda_probe(char *out, size_t size);
 void nn_backend_free(nn_backend *b);
 const char *nn_backend_name(const nn_backend *b);
 
-/* ---- graphs ------------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* A graph of R replicas. Replica r draws its random numbers from seeds[r]. */
 int nn_graph_new(nn_graph **out, nn_backend *backend, int replicas, const uint64_t *seeds);
@@ -132,8 +131,7 @@ void nn_copy_out(nn_graph *g, void *to, const void *from, size_t bytes);
 real *nn_data(nn_var v, int replica);
 real *nn_grad(nn_var v, int replica);
 
-/* ---- leaves ------------------------------------------------------------------------------------
- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D);
 
@@ -209,8 +207,7 @@ int nn_plan_new(nn_plan **out, nn_graph *g, const nn_var *wanted, int wanted_cou
 int nn_plan_run(nn_plan *p);
 double nn_plan_flops(const nn_plan *p); /* multiply-adds counted as two, matrix products only */
 
-/* ---- routines ----------------------------------------------------------------------------------
- */
+/* ---- routines -------------------------------------------------------------------------------- */
 
 /* Plans, optimiser steps and followings that always come in the same order, run as one: a GPU
  * queues them at once, computes once what two plans share, and lets side by side what need not wait

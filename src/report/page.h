@@ -9,8 +9,7 @@
 /* Writes the page into `out` and hands over all of its numbers as JSON. */
 int page_write(const contests *c, const char *title, text *out, json_t **figures);
 
-/* ---- its parts: page_task.c, page_run.c, page_json.c --------------------------------------------
- */
+/* ---- its parts: page_task.c, page_run.c, page_json.c ----------------------------------------- */
 
 /* One task: curves, tables, every seed, settings. What its runs learned goes to `insights` too. */
 int page_task(const contest *t, int number, text *out, json_t *insights);

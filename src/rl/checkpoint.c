@@ -194,8 +194,7 @@ int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const
     return os_write_file(path, start, total);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* A file in memory, taken apart. */
 typedef struct opened {

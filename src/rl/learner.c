@@ -35,8 +35,7 @@ struct learner {
     arena *memory;
 };
 
-/* ---- making and freeing ------------------------------------------------------------------------
- */
+/* ---- making and freeing ---------------------------------------------------------------------- */
 
 static int take_options(learner *l, const fans_algo_setup *s)
 {
@@ -178,8 +177,7 @@ static void settle_units(learner *l)
     l->units_stale = false;
 }
 
-/* ---- acting and learning ----------------------------------------------------------------------
- */
+/* ---- acting and learning --------------------------------------------------------------------- */
 
 static void join(learner *l, const float *obs, const float *extra)
 {

@@ -151,8 +151,7 @@ out:
     return rc;
 }
 
-/* ---- making and freeing ------------------------------------------------------------------------
- */
+/* ---- making and freeing ---------------------------------------------------------------------- */
 
 static int stage(sac *s)
 {
@@ -232,8 +231,7 @@ void sac_units(sac *s)
     nn_write_all(s->scale, s->view.scale);
 }
 
-/* ---- acting and learning -----------------------------------------------------------------------
- */
+/* ---- acting and learning --------------------------------------------------------------------- */
 
 int sac_act(sac *s, const float *inputs, bool explore, float *actions)
 {

@@ -90,8 +90,7 @@ void shift_backward(const nn_call *c)
     launch(gpu_of(c), "shift backward", shift_back, elements(c), THREADS, *c);
 }
 
-/* ---- hold: y_t = x_t where it counts, else y_{t-1} ---------------------------------------------
- */
+/* ---- hold: y_t = x_t where it counts, else y_{t-1} ------------------------------------------- */
 
 /* One thread per column of the B · D that every step has. */
 __global__ static void hold_on(const __grid_constant__ nn_call c)

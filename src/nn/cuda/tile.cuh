@@ -252,8 +252,7 @@ struct tile {
         }
     }
 
-    /* ---- groups: each takes its own slices by way of registers --------------------------------
-     */
+    /* ---- groups: each takes its own slices by way of registers ------------------------------- */
 
     template <class SLICE, int QUADS, class F>
     __device__ static void load(float4 *to, const F &f, int x0, int extent, int k0, int depth,
