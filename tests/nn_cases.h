@@ -143,6 +143,10 @@ static nn_var case_hold(const nn_var *v)
 {
     return nn_add(nn_hold(v[0], v[1]), nn_affine(v[0], 0.5, 0));
 }
+static nn_var case_pick(const nn_var *v)
+{
+    return nn_add(nn_pick(v[0], v[1]), nn_pick(nn_affine(v[0], 0.5, 0), v[1]));
+}
 static nn_var case_gauss_sample(const nn_var *v)
 {
     return nn_gauss_sample(v[0], v[1]);
@@ -266,6 +270,7 @@ static const nn_case nn_cases[] = {
     {"slice", {{"x", ROWS, 6, -1, 1}}, case_slice},
     {"shift", {{"x", ROWS, 2, -1, 1}, {"first", 1, 4, 2, -1, 1}}, case_shift},
     {"hold", {{"x", ROWS, 2, -1, 1}, {"_when", ROWS, 1, 0, 1, true}}, case_hold},
+    {"pick", {{"x", ROWS, 2, -1, 1}, {"_at", 5, 4, 1, 0, 1, true}}, case_pick},
     {"gauss_sample", {{"mean", ROWS, 5, -1, 1}, {"log_std", ROWS, 5, -2, 0.5}}, case_gauss_sample},
     {"squash_logp",
      {{"u", ROWS, 3, -3, 3}, {"mean", ROWS, 3, -1, 1}, {"log_std", ROWS, 3, -1, 0.5}},

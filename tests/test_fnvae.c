@@ -89,6 +89,73 @@ static void continuous_change_is_predicted(void **state)
     rig_free(&t);
 }
 
+/* A few updates that learn from the divergences alone, with no randomness in them. */
+static void learn_divergences(rig *t, int moves, float (*costs)[3])
+{
+    const uint64_t seed = 0;
+    fnvae_options o = small_options();
+    o.gate = 2; /* erf */
+    o.k1 = o.k2 = 0;
+    o.order = 1;
+    o.moves = moves;
+    rig_new(t, &o, TOY, 1, 1, &seed, 1);
+    lifetime *l = toy_life(3, LIFE);
+    rng pick = rng_stream(0, "windows", 0);
+    observe_all(t->f, 0, l);
+    for (int i = 0; i < 3; i++) {
+        draw_windows(t->f, 0, l, &pick);
+        assert_ok(fnvae_update(t->f));
+        for (int k = 0; k < 3; k++) nn_read(t->f->cost[FNVAE_kl_stay + k], 0, &costs[i][k]);
+    }
+    lifetime_free(l);
+}
+
+static void the_same_is_learned_from_beginnings(void **state)
+{
+    (void)state;
+    rig all, few;
+    float dense[3][3], sparse[3][3];
+    learn_divergences(&all, 0, dense);
+    learn_divergences(&few, 4, sparse);
+    for (int i = 0; i < 9; i++) assert_float_equal(dense[i / 3][i % 3], sparse[i / 3][i % 3], 1e-5);
+    assert_true(dense[0][1] > 0 && dense[0][2] > 0);
+    for (int g = FNVAE_PHI; g <= FNVAE_GAMMA; g++) {
+        const real *a = nn_group_data(all.f->group[g], NN_VALUES, 0);
+        const real *b = nn_group_data(few.f->group[g], NN_VALUES, 0);
+        for (size_t i = 0; i < nn_group_size(all.f->group[g]); i++)
+            assert_float_equal(a[i], b[i], 2e-5);
+    }
+    rig_free(&all);
+    rig_free(&few);
+}
+
+static void no_more_is_foretold_than_there_is_room_for(void **state)
+{
+    (void)state;
+    rig t;
+    const uint64_t seed = 0;
+    fnvae_options o = small_options();
+    o.order = 1;
+    o.moves = 2;
+    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
+    lifetime *l = toy_life(3, LIFE);
+    fnvae_row rows[20];
+    lifetime_window(l, 5, 20, rows);
+    for (int k = 0; k < 20; k++) rows[k].change = k % 4 == 1; /* segments begin at 1, 5, 9 … */
+    rng pick = rng_stream(0, "pick", 0);
+    fnvae_window(t.f, 0, 3, rows, &pick);
+    assert_float_equal(t.f->begins_host[3], 1, 0);
+    assert_float_equal(t.f->begins_host[o.batch + 3], 5, 0);
+    for (int k = 0; k < 20; k++) {
+        int of = k < 1 || k > 8 ? -1 : (k - 1) / 4;
+        assert_float_equal(t.f->of_host[k * o.batch + 3], (float)of, 0);
+        assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 3), (k == 1 || k == 5), 0);
+        if (k < 1 || k > 8) assert_float_equal(*input(t.f, FNVAE_IN_w_next, k, 3), 0, 0);
+    }
+    lifetime_free(l);
+    rig_free(&t);
+}
+
 /* The reconstruction's cost is that of errors in units of the decoders' spread: half their squares,
  * or with tails log cosh. */
 static void errors_cost_what_they_should(void **state)
@@ -455,6 +522,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_know_their_segments),
         cmocka_unit_test(continuous_change_is_predicted),
+        cmocka_unit_test(the_same_is_learned_from_beginnings),
+        cmocka_unit_test(no_more_is_foretold_than_there_is_room_for),
         cmocka_unit_test(errors_cost_what_they_should),
         cmocka_unit_test(beliefs_are_posteriors),
         cmocka_unit_test(beliefs_know_velocities),

@@ -231,6 +231,9 @@ static void record_inputs(fnvae *f)
 #undef X
     f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
     f->frozen = nn_scalar(f->g, "gates frozen", 0);
+    if (f->o.moves == 0) return;
+    f->begins = nn_input(f->g, "begins", f->o.moves, f->o.batch, 1);
+    f->of = nn_input(f->g, "of", f->o.window, f->o.batch, 1);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------- */
@@ -255,6 +258,11 @@ static int declare(fnvae *f)
         nn_shape z = nn_shape_of(f->in[k]);
         size_t n = (size_t)z.T * (size_t)z.B * (size_t)z.D * (size_t)f->replicas;
         TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
+    }
+    if (f->o.moves > 0) {
+        size_t columns = (size_t)f->replicas * (size_t)f->o.batch * sizeof(float);
+        TRY(arena_declare(f->memory, &f->begins_host, (size_t)f->o.moves * columns));
+        TRY(arena_declare(f->memory, &f->of_host, (size_t)f->o.window * columns));
     }
     if (f->encoding) TRY(fnvae_declare_encode(f));
     TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * (size_t)f->replicas * sizeof(float)));

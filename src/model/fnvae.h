@@ -157,7 +157,10 @@ typedef struct fnvae {
     nn_group *group[FNVAE_GROUPS];
     nn_var in[FNVAE_INPUT_COUNT];
     float *host[FNVAE_INPUT_COUNT]; /* staging: [replica][T][B][width] */
-    float *buffer;                  /* of the largest mask's size */
+    nn_var begins, of; /* with `moves`: (moves, B, 1), when segments that are foretold begin; and
+                          (T, B, 1), which of those a row belongs to; -1 = none */
+    float *begins_host, *of_host;
+    float *buffer; /* of the largest mask's size */
     fnvae_mask mask[FNVAE_MASK_COUNT];
     fnvae_posterior theta_s, theta_r;
     nn_var spread_s, spread_r; /* (1, 1, p or q): log_std of p_gamma */

@@ -110,12 +110,21 @@ static void record_ends(fnvae *f, fnvae_posterior q, nn_var *ends)
     }
 }
 
+/* What p_gamma says of a row's segment, from how those before it ended. It is the same for all rows
+ * of a segment: where segments are few, it is computed for their beginnings alone. */
+static nn_var record_foretold(fnvae *f, const char *kind, nn_var *ends, nn_var C)
+{
+    if (f->o.moves == 0) return fnvae_record_prior(f, kind, ends, C);
+    for (int lag = 0; lag < f->o.order; lag++) ends[lag] = nn_pick(ends[lag], f->begins);
+    return nn_pick(fnvae_record_prior(f, kind, ends, C), f->of);
+}
+
 /* The parts of the KL for one kind of factor; or the likelihood of the factors where observed. */
 static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, nn_var *cost)
 {
     nn_var *in = f->in, spread = kind[0] == 's' ? f->spread_s : f->spread_r, ends[2];
     record_ends(f, q, ends);
-    nn_var mean = fnvae_record_prior(f, kind, ends, C);
+    nn_var mean = record_foretold(f, kind, ends, C);
     nn_var log_std = for_rows(nn_clip(spread, -7, 2), mean);
     if (f->o.observed) {
         cost[FNVAE_kl_next] = nn_gauss_nll(q.sample, mean, log_std, in[FNVAE_IN_w_next]);

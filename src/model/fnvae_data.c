@@ -144,15 +144,31 @@ static neighbours near_to(const fnvae *f, int t, int from, int to)
     return (neighbours){t + 1, t + near < T ? t + near + 1 : T};
 }
 
+/* Segment number `segment` of a window has rows [from, to): is it foretold? Only from those that
+ * ended in the window; and only as many as there is room for, whose beginnings are noted. */
+static bool foretell(const fnvae *f, int replica, int b, int segment, int from, int to)
+{
+    int k = segment - f->o.order, B = f->o.batch;
+    bool is = k >= 0 && k < f->o.moves;
+    if (f->o.moves == 0) return k >= 0;
+    float *begins = f->begins_host + replica * f->o.moves * B + b;
+    float *of = f->of_host + replica * f->o.window * B + b;
+    if (is) begins[k * B] = (float)from;
+    for (int t = from; t < to; t++) of[t * B] = (float)(is ? k : -1);
+    return is;
+}
+
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
 {
     int T = f->o.window, segment = 0;
     fnvae_settle(f, replica);
+    for (int k = 0; k < f->o.moves; k++)
+        f->begins_host[(replica * f->o.moves + k) * f->o.batch + b] = -1;
     for (int from = 0, to; from < T; from = to, segment++) { /* segment by segment */
         for (to = from + 1; to < T && !rows[to].change;) to++;
-        bool brief = to - from < f->o.near;
+        bool brief = to - from < f->o.near, foretold = foretell(f, replica, b, segment, from, to);
         for (int t = from; t < to; t++) {
-            bool begins = rows[t].change && t > 0, foretold = segment >= f->o.order;
+            bool begins = rows[t].change && t > 0;
             bool known = brief ? t + 1 < T && evident(f, t, T) : evident(f, t - from, to - from);
             neighbours k = near_to(f, t, from, to);
             put_row(f, replica, t, b, &rows[t]);

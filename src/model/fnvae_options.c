@@ -14,7 +14,7 @@ static const struct {
 } presets[] = {
     {"paper", "[fnvae]\n"
               "window = 200\nbatch = 64\nencoder = 256\nlstm = 256\n"
-              "prior = 512\nbank = 512\ndense = 512\n"},
+              "prior = 512\nbank = 512\ndense = 512\nmoves = 20\n"},
     {"standard", ""},
     {"small", "[fnvae]\n"
               "batch = 2\nencoder = 32\nlstm = 32\nprior = 16\nbank = 16\ndense = 32\n"},

@@ -252,6 +252,7 @@ nn_var nn_slice(nn_var x, int from, int count); /* of the features */
 nn_var nn_gather(nn_var table, nn_var at); /* row at (T,B,1) of the table; passes no gradient */
 nn_var nn_shift(nn_var x, nn_var first);   /* y_t = x_{t-1}; y_0 = first, or 0 */
 nn_var nn_hold(nn_var x, nn_var when); /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
+nn_var nn_pick(nn_var x, nn_var at);   /* y_k = x_t, t = at_k (K,B,1); 0 where that is below 0 */
 nn_var nn_detach(nn_var x);            /* no gradient passes */
 nn_var nn_grad_scale(nn_var x, nn_var k); /* x, with its gradient multiplied by the scalar k */
 

@@ -121,6 +121,10 @@ def hold(x, when):
     return torch.stack(y[1:])
 
 
+def pick(x, at):
+    return torch.gather(x, 0, at.long().expand(*at.shape[:2], x.shape[2]))
+
+
 def squash_logp(u, m, s):
     base = torch.distributions.Normal(m, s.exp())
     squash = torch.distributions.TanhTransform()
@@ -209,6 +213,7 @@ CASES = [  # name, operands (name, T, B, D, low, high[, binary]), function
                      ("W2", 3, 4, 4, *U), ("b2", 3, 1, 4, *U), ("W3", 3, 4, 1, *U), ("b3", 3, 1, 1, *U)], masked_bank),
     ("lstm_layer", [("x", 5, 3, 2, *U), ("y", 5, 3, 1, *U), ("Wx", 1, 3, 12, *U), ("bx", 1, 1, 12, *U), ("Wh", 1, 3, 12, *U),
                     ("_reset", 5, 3, 1, 0, 0.7, True), ("Wo", 1, 3, 2, *U), ("bo", 1, 1, 2, *U)], lstm_layer),
+    ("pick", [("x", *ROWS, 2, *U), ("_at", 5, 4, 1, 0, 1, True)], lambda x, at: 1.5 * pick(x, at)),
 ]
 
 

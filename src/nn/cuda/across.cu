@@ -142,6 +142,47 @@ void hold_backward(const nn_call *c)
     if (c->in[0].g) launch(gpu_of(c), "hold backward", hold_back, step_columns(c), THREADS, *c);
 }
 
+/* ---- pick: y_k = x_t, t = at_k --------------------------------------------------------------- */
+
+__global__ static void pick_on(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t B = (size_t)c.out.shape.B, D = (size_t)c.out.shape.D, step = B * D;
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i >= (size_t)c.out.shape.T * step) return;
+    real t = nn_v(&c.in[1], r)[i / step * B + i % step / D];
+    nn_v(&c.out, r)[i] = t < 0 ? (real)0 : nn_v(&c.in[0], r)[(size_t)t * step + i % step];
+}
+
+/* One thread per column: what was picked twice is added up in order. */
+__global__ static void pick_back(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t B = (size_t)c.out.shape.B, D = (size_t)c.out.shape.D, step = B * D;
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i >= step) return;
+    const nn_tensor *x = &c.in[0];
+    const real *d = nn_g(&c.out, r), *at = nn_v(&c.in[1], r);
+    real *g = nn_g(x, r);
+    for (size_t t = 0; !x->add && t < (size_t)x->shape.T; t++) g[t * step + i] = 0;
+    for (size_t k = 0; k < (size_t)c.out.shape.T; k++) {
+        real t = at[k * B + i / D];
+        if (t >= 0) g[(size_t)t * step + i] += d[k * step + i];
+    }
+}
+
+void pick_forward(const nn_call *c)
+{
+    launch(gpu_of(c), "pick", pick_on, elements(c), THREADS, *c);
+}
+
+void pick_backward(const nn_call *c)
+{
+    launch(gpu_of(c), "pick backward", pick_back, step_columns(c), THREADS, *c);
+}
+
 /* ---- fold_mask: W'[k·H + h] = C[k] W[k·H + h] ------------------------------------------------ */
 
 __global__ static void fold(const __grid_constant__ nn_call c)

@@ -124,6 +124,8 @@ static void fill_bodies(nn_backend *b)
     BACKWARD(shift);
     FORWARD(hold);
     BACKWARD(hold);
+    FORWARD(pick);
+    BACKWARD(pick);
     BACKWARD(add);
     BACKWARD(mul);
     FORWARD(mean);

@@ -102,7 +102,7 @@ void fuse_slopes(nn_program *p);
 nn_body_fn linear_forward, linear_backward, fold_mask_forward, fold_mask_backward;
 nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
 bool lstm_wide_allow(void); /* prepares those kernels; whether the device can run them */
-nn_body_fn hold_forward, hold_backward;
+nn_body_fn hold_forward, hold_backward, pick_forward, pick_backward;
 nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
 nn_body_fn add_backward, mul_backward;
 nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_forward;

@@ -143,6 +143,7 @@ size_t row_count(const nn_step *s)
     case NN_OP_conv2d_transpose:
     case NN_OP_shift: /* reads its neighbour's rows */
     case NN_OP_hold:
+    case NN_OP_pick:
         return 0;
     case NN_OP_add:
     case NN_OP_mul:
