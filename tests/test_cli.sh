@@ -73,6 +73,15 @@ refuses 1 "there is no preset 'tiny'; there are paper, standard and small" train
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
 refuses 1 "replay.steps is too small: of each of 1 worlds 303 rows are kept" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"
 refuses 1 "fnvae.observed = true: fans infers the factors" train "$configs/pendulum.ini" --algo fans --set fnvae.observed=true --out "$runs/p"
+
+# a run of fans that ends before its policy begins: a warning, once for all seeds; none to who only looks
+quick="$small --set fans.initial=400 --set fnvae.window=20 --set fnvae.batch=2 --set fnvae.updates=2 --preset small"
+# shellcheck disable=SC2086
+{
+    warns "fans.initial = 400: all 400 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo fans --steps 400 --seeds 2 --out "$runs/h" $quick
+    accepts "over 1 episode" eval "$runs/h/seed-0" --episodes 1
+    accepts "return" train "$configs/pendulum.ini" --algo fans --steps 600 --seeds 2 --out "$runs/h" $quick
+}
 accepts "oracle  pendulum" runs "$runs"
 refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
 

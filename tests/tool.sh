@@ -24,6 +24,15 @@ refuses() {
     grep -qF -- "fans: $text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
 }
 
+# warns TEXT ARGUMENTS... : exit status 0, one line on stderr with TEXT
+warns() {
+    local text=$1
+    shift
+    "$fans" "$@" >"$folder/out" 2>"$folder/err" || complain "fans $*: exit status $?"
+    [ "$(wc -l <"$folder/err")" = 1 ] || complain "fans $*: not one line: $(cat "$folder/err")"
+    grep -qF -- "fans: $text" "$folder/err" || complain "fans $*: says $(cat "$folder/err"), not $text"
+}
+
 # accepts TEXT ARGUMENTS... : exit status 0, TEXT on stdout, empty stderr
 accepts() {
     local text=$1

@@ -41,6 +41,7 @@ typedef struct fans_movements {
  * `shape` asks for; how their factors move may differ. */
 typedef struct fans_algo_setup {
     int replicas, worlds;
+    int64_t steps;                /* of a whole training, per replica; 0 where nothing is learned */
     const uint64_t *seeds;        /* [replicas] */
     const fans_env_info *info;    /* dimensions, horizon, factors */
     const fans_movements *moving; /* [replicas] */

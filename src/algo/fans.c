@@ -20,6 +20,7 @@
 
 #include "algo/registry.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "model/causal_graph.h"
@@ -101,6 +102,15 @@ static int check_memory(const fans *a)
         "replay.steps is too small: of each of %d worlds %d rows are kept, and windows of "
         "fnvae.window = %d need %d",
         a->worlds, rows, a->fo.window, least);
+}
+
+/* All worlds of a seed step at once, so the last of its steps begins a round before the end. */
+static void check_length(const fans *a, const fans_algo_setup *s)
+{
+    if (s->steps == 0 || s->steps - s->worlds >= a->o.initial) return;
+    log_warning("fans.initial = %d: all %lld steps of a run are random, and its policy never "
+                "starts; train for longer (train.episodes, --steps) or lower fans.initial",
+                a->o.initial, (long long)s->steps);
 }
 
 static int claim(fans *a, const fans_algo_setup *s)
@@ -205,6 +215,7 @@ static int open_agent(void **agent, const fans_algo_setup *s)
     TRY(past_new(&a->past, a->model, learner_replay(a->learner), a->worlds, s->pool));
     learner_units(a->learner, show, a);
     learner_hold(a->learner, a->o.initial);
+    check_length(a, s);
     *agent = a;
     return 0;
 out:

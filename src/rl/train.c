@@ -69,6 +69,7 @@ static int open_agent(training *t)
     if (rc < 0) return rc;
     fans_algo_setup s = {.replicas = t->count,
                          .worlds = t->worlds_each,
+                         .steps = t->s.look_only ? 0 : t->ticks * t->worlds_each,
                          .seeds = t->seeds,
                          .info = &t->tasks[0]->info,
                          .moving = t->moving,
