@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/csv.h"
 #include "train_rig.h"
 
 static const char *const TASKS[] = {
@@ -417,6 +418,62 @@ static void a_file_size_limit_stops_with_the_last_checkpoint_kept(void **state)
     rig_remove(folder);
 }
 
+/* A robot that falls: its episodes end when nobody expects it. */
+static const char *const FALLING =
+    "[train]\nepisodes = 3\n[env]\nname = minitaur\nhorizon = 150\n"
+    "[change.mass]\nclock = episode\nfunction = sine\noffset = 1\namplitude = 0.5\nfrequency = "
+    "0.1\n";
+
+static void read_table(csv *out, const char *folder, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (csv_read(out, path) < 0) fail_msg("%s", fans_error());
+}
+
+/* The rows of an episode are those from `*at` on, which moves behind them. */
+static void check_beliefs(const csv *b, size_t *at, const csv *metrics, size_t episode)
+{
+    double end = csv_at(metrics, episode, 1), length = csv_at(metrics, episode, 4);
+    double truth = csv_at(b, *at, 3);
+    for (double tau = 0; tau < length; tau++) {
+        if (fmod(tau, 10) != 0 && tau != length - 1) continue;
+        assert_true(*at < b->rows);
+        assert_true(csv_at(b, *at, 0) == (double)episode);
+        assert_true(csv_at(b, *at, 1) == end - length + tau);
+        assert_true(csv_at(b, *at, 2) == tau);
+        assert_true(csv_at(b, *at, 3) == truth);
+        ++*at;
+    }
+}
+
+static void beliefs_reach_to_the_last_step_of_every_episode(void **state)
+{
+    (void)state;
+    char whole[64], parts[64];
+    rig t;
+    csv metrics = {0}, beliefs = {0};
+    size_t at = 0;
+    run_through(FALLING, "fans", rig_folder(whole, sizeof whole), 0, 1, 1, &t);
+    rig_close(&t);
+    read_table(&metrics, whole, "metrics.csv");
+    read_table(&beliefs, whole, "beliefs.csv");
+    assert_true(metrics.rows > 3); /* some fell */
+    for (size_t e = 0; e < metrics.rows; e++) check_beliefs(&beliefs, &at, &metrics, e);
+    rig_stop stop = {(int64_t)csv_at(&metrics, 1, 1)}; /* where one has just fallen */
+    if (rig_open(&t, FALLING, "fans", rig_folder(parts, sizeof parts), 0, 1, 1) < 0)
+        fail_msg("%s", fans_error());
+    assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
+    rig_close(&t);
+    run_through(FALLING, "fans", parts, 0, 1, 1, &t);
+    rig_close(&t);
+    rig_same_file(whole, parts, "beliefs.csv");
+    csv_free(&metrics);
+    csv_free(&beliefs);
+    rig_remove(whole);
+    rig_remove(parts);
+}
+
 static void evaluation_leaves_no_trace(void **state)
 {
     (void)state;
@@ -446,6 +503,7 @@ int main(void)
         cmocka_unit_test(damaged_checkpoints_are_refused_and_kept),
         cmocka_unit_test(another_run_in_the_folder_is_refused),
         cmocka_unit_test(a_file_size_limit_stops_with_the_last_checkpoint_kept),
+        cmocka_unit_test(beliefs_reach_to_the_last_step_of_every_episode),
         cmocka_unit_test(evaluation_leaves_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

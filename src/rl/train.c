@@ -261,13 +261,13 @@ static int live(training *t, bool learn)
     double start = os_now();
     fans_moment now = moment(t), before = keep_moment(t);
     TRY(algo->act(t->agent, &now, learn, t->action));
-    if (learn) TRY(train_write_beliefs(t));
     double acted = os_now();
     if (learn && algo->update) TRY(algo->update(t->agent));
     double updated = os_now();
     TRY(worlds_step(t->worlds, &t->now));
     double lived = os_now();
     fans_outcome outcome = {t->now.reward, t->now.terminated, t->now.truncated, t->now.final_obs};
+    if (learn) TRY(train_write_beliefs(t));
     if (algo->observe) TRY(algo->observe(t->agent, &before, t->action, &outcome, learn));
     t->times.acting += acted - start;
     t->times.observing += os_now() - lived;

@@ -80,7 +80,7 @@ int train_end_episode(training *t, int r, int w)
 
 /* ---- beliefs --------------------------------------------------------------------------------- */
 
-/* Steps of an episode between two notes; the last step of a full one is noted too. */
+/* Steps of an episode between two notes; the last one is noted too. */
 enum { BELIEF_EVERY = 10 };
 
 static int write_belief_head(training *t, int r)
@@ -108,7 +108,8 @@ static int write_belief(training *t, int r)
 {
     replica *p = &t->replicas[r];
     int n, row = r * t->worlds_each;
-    const double *factors = t->now.factors + (size_t)row * (size_t)t->tasks[r]->info.factor_count;
+    size_t factor_count = (size_t)t->tasks[r]->info.factor_count;
+    const double *factors = t->factors_before + (size_t)row * factor_count;
     const float *theta = t->s.algo->belief(t->agent, row, &n);
     t->row.length = 0;
     text_add(&t->row, "%lld,%lld,%lld", (long long)p->episodes, (long long)p->tick * t->worlds_each,
@@ -122,10 +123,11 @@ static int write_belief(training *t, int r)
 
 int train_write_beliefs(training *t)
 {
-    int rc = 0, horizon = t->tasks[0]->info.horizon;
+    int rc = 0;
     for (int r = 0; t->s.algo->belief && r < t->count; r++) {
-        int64_t tau = t->replicas[r].length[0];
-        if (tau % BELIEF_EVERY == 0 || tau == horizon - 1) TRY(write_belief(t, r));
+        int row = r * t->worlds_each;
+        bool ended = t->now.terminated[row] || t->now.truncated[row];
+        if (ended || t->replicas[r].length[0] % BELIEF_EVERY == 0) TRY(write_belief(t, r));
     }
 out:
     return rc;

@@ -55,7 +55,7 @@ int train_resume(training *t, bool *resumed); /* from the folders' checkpoints, 
 
 /* train_curves.c */
 int train_write_heads(training *t, int r);
-int train_write_beliefs(training *t); /* what is believed before the coming step */
+int train_write_beliefs(training *t); /* what was believed before the step that was just lived */
 int train_end_episode(training *t, int r, int w);
 int train_write_results(training *t);
 
