@@ -116,6 +116,25 @@ accepts "return nan" train "$configs/pendulum.ini" --algo null --steps 200 --set
 grep -q '"final_return": null' "$runs/f/result.json" || complain "a result without episodes has a return"
 accepts "nan" runs "$runs/f"
 
+# damaged runs: a line for each, the others all the same, and a failure in the end
+mkdir "$folder/some"
+cp -r "$runs/a" "$runs/e/seed-0" "$runs/e/seed-1" "$runs/e/seed-2" "$folder/some"
+# lists_damaged COUNT : so many of the four runs
+lists_damaged() {
+    "$fans" runs "$folder/some" --json "$folder/some.json" >"$folder/out" 2>"$folder/err" && complain "fans runs: damage goes unnoticed"
+    [ "$(wc -l <"$folder/err")" = "$1" ] || complain "fans runs: not $1 lines: $(cat "$folder/err")"
+    [ "$(grep -c ' damaged$' "$folder/out")" = "$1" ] || complain "fans runs: lists $(cat "$folder/out")"
+    [ "$(grep -c ' done$' "$folder/out")" = $((4 - $1)) ] || complain "fans runs: lists $(cat "$folder/out")"
+    [ "$(grep -c '"status": "damaged"' "$folder/some.json")" = "$1" ] || complain "fans runs --json: $(cat "$folder/some.json")"
+}
+echo '{' >"$folder/some/seed-0/result.json"
+lists_damaged 1
+grep -qF "fans: $folder/some/seed-0/result.json, line " "$folder/err" || complain "fans runs: says $(cat "$folder/err")"
+echo '{"runs": 7}' >"$folder/some/seed-1/result.json"
+lists_damaged 2
+grep -qF "fans: $folder/some/seed-0/result.json, line " "$folder/err" || complain "fans runs: says $(cat "$folder/err")"
+grep -qF "fans: $folder/some/seed-1/result.json: not the result of a run" "$folder/err" || complain "fans runs: says $(cat "$folder/err")"
+
 # a folder that may not be written: as a stranger, since root may do everything
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 "$folder"
