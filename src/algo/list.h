@@ -1,4 +1,4 @@
-/* list.h - the algorithms: X(name). Each is one file, algo/NAME.c. */
+/* list.h - the algorithms: X(name). Each is algo_NAME in algo/NAME.c. */
 X(fans)
 X(sac)
 X(oracle)
