@@ -1,5 +1,5 @@
-/* train_parts.h - what the files of the training loop share: train.c makes and runs a training,
- * train_save.c keeps it, train_curves.c tells of it. Nobody else looks inside. */
+/* train_parts.h - what the files of the training loop share: train_make.c makes a training, train.c
+ * runs it, train_save.c keeps it, train_curves.c tells of it. Nobody else looks inside. */
 #ifndef RL_TRAIN_PARTS_H
 #define RL_TRAIN_PARTS_H
 
