@@ -85,6 +85,27 @@ static void devices_are_written_to_and_stay(void **state)
                  "/dev/full: cannot write: No space left on device");
 }
 
+/* As /dev/stdout is, when what it leads to was deleted. */
+static void a_link_to_a_file_without_a_name_stays(void **state)
+{
+    (void)state;
+    char place[64], got[8] = "";
+    const char *link = in_test_folder("link"), *file = in_test_folder("gone");
+    struct stat st;
+    int fd = open(file, O_RDWR | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    snprintf(place, sizeof place, "/proc/self/fd/%d", fd);
+    assert_int_equal(symlink(place, link), 0);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(os_write_file(link, "text", 4), 0);
+    assert_int_equal(lstat(link, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(pread(fd, got, 7, 0), 4);
+    assert_string_equal(got, "text");
+    close(fd);
+    unlink(link);
+}
+
 static void bad_places_are_named(void **state)
 {
     (void)state;
@@ -228,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_bare_name_is_a_file_here),
         cmocka_unit_test(links_are_followed),
         cmocka_unit_test(devices_are_written_to_and_stay),
+        cmocka_unit_test(a_link_to_a_file_without_a_name_stays),
         cmocka_unit_test(bad_places_are_named),
         cmocka_unit_test(a_folder_without_permission_is_an_error),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),

@@ -79,7 +79,8 @@ int os_write_file(const char *path, const void *bytes, size_t n)
     if (stat(path, &st)) return replace(path, bytes, n);
     if (S_ISDIR(st.st_mode)) return cannot_write(path, EISDIR);
     if (!S_ISREG(st.st_mode)) return write_in_place(path, bytes, n);
-    return replace(realpath(path, target) ? target : path, bytes, n);
+    if (!realpath(path, target)) return write_in_place(path, bytes, n); /* has no name any more */
+    return replace(target, bytes, n);
 }
 
 static int read_fd(char **out, size_t *n, int fd)
