@@ -156,6 +156,36 @@ static void no_more_is_foretold_than_there_is_room_for(void **state)
     rig_free(&t);
 }
 
+/* Those that are foretold stand for those that there was no room for. */
+static void what_is_left_out_counts_in_the_weights(void **state)
+{
+    (void)state;
+    const uint64_t seed = 0;
+    float weight[2][2];
+    for (int moves = 0; moves < 2; moves++) {
+        rig t;
+        fnvae_options o = small_options();
+        o.order = 1;
+        o.moves = moves;
+        rig_new(&t, &o, TOY, 1, 1, &seed, 1);
+        lifetime *l = toy_life(3, LIFE);
+        fnvae_row rows[20];
+        rng pick = rng_stream(0, "pick", 0);
+        observe_all(t.f, 0, l);
+        lifetime_window(l, 5, 20, rows);
+        for (int k = 0; k < 20; k++) rows[k].change = k % 4 == 1;
+        for (int b = 0; b < o.batch; b++) fnvae_window(t.f, 0, b, rows, &pick);
+        assert_ok(fnvae_update(t.f));
+        weight[moves][0] = t.f->k_host[FNVAE_K_move];
+        weight[moves][1] = t.f->k_host[FNVAE_K_stay];
+        lifetime_free(l);
+        rig_free(&t);
+    }
+    assert_true(weight[0][0] > 0);
+    assert_float_equal(weight[0][0], weight[1][0], 0);
+    assert_float_equal(weight[0][1], weight[1][1], 0);
+}
+
 /* The reconstruction's cost is that of errors in units of the decoders' spread: half their squares,
  * or with tails log cosh. */
 static void errors_cost_what_they_should(void **state)
@@ -524,6 +554,7 @@ int main(void)
         cmocka_unit_test(continuous_change_is_predicted),
         cmocka_unit_test(the_same_is_learned_from_beginnings),
         cmocka_unit_test(no_more_is_foretold_than_there_is_room_for),
+        cmocka_unit_test(what_is_left_out_counts_in_the_weights),
         cmocka_unit_test(errors_cost_what_they_should),
         cmocka_unit_test(beliefs_are_posteriors),
         cmocka_unit_test(beliefs_know_velocities),

@@ -263,6 +263,8 @@ static int declare(fnvae *f)
         size_t columns = (size_t)f->replicas * (size_t)f->o.batch * sizeof(float);
         TRY(arena_declare(f->memory, &f->begins_host, (size_t)f->o.moves * columns));
         TRY(arena_declare(f->memory, &f->of_host, (size_t)f->o.window * columns));
+        TRY(arena_declare(f->memory, &f->left_out,
+                          (size_t)f->replicas * (size_t)f->o.batch * sizeof *f->left_out));
     }
     if (f->encoding) TRY(fnvae_declare_encode(f));
     TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * (size_t)f->replicas * sizeof(float)));

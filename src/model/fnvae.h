@@ -160,6 +160,7 @@ typedef struct fnvae {
     nn_var begins, of; /* with `moves`: (moves, B, 1), when segments that are foretold begin; and
                           (T, B, 1), which of those a row belongs to; -1 = none */
     float *begins_host, *of_host;
+    int *left_out; /* [replica][B]: segments that there was no room for */
     float *buffer; /* of the largest mask's size */
     fnvae_mask mask[FNVAE_MASK_COUNT];
     fnvae_posterior theta_s, theta_r;

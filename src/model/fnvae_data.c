@@ -182,4 +182,6 @@ void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick
             *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > 0;
         }
     }
+    int most = f->o.order + f->o.moves;
+    if (f->o.moves > 0) f->left_out[replica * f->o.batch + b] = segment > most ? segment - most : 0;
 }

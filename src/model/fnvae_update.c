@@ -28,6 +28,7 @@ static void find_weights(const fnvae *f, int r, double k[FNVAE_K_COUNT])
     if (o->k3 > 0 && f->update < fnvae_share(f, o->k3_until))
         kl *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
     for (size_t i = 0; i < rows; i++) moves += (double)move[i];
+    for (int b = 0; o->moves > 0 && b < o->batch; b++) moves += f->left_out[r * o->batch + b];
     k[FNVAE_K_move] = kl * moves / (double)rows;
     k[FNVAE_K_stay] = kl * (1 - moves / (double)rows);
 }
