@@ -172,8 +172,10 @@ nn_var nn_param(nn_group *group, const char *name, int N, int rows, int columns,
 void nn_group_init(nn_group *group);
 
 /* One step of Adam on the gradients that the last plans left, over the whole group at once. With
- * clip > 0 the gradient of each replica is first scaled down to that norm. Fails, and changes
- * nothing, when a gradient is not finite; the message names the parameter. */
+ * clip > 0 the gradient of each replica is first scaled down to that norm. Fails when a gradient is
+ * not finite; the message names the parameter. Nothing is changed then; but without clipping, on a
+ * GPU, only the stretch of 2,048 numbers around it is sure to stay: blocks that need not know of
+ * each other's gradients do not wait for each other. */
 typedef struct nn_adam {
     double lr, beta1, beta2, eps, clip;
 } nn_adam;
@@ -190,7 +192,7 @@ real *nn_group_data(nn_group *group, nn_block which, int replica);
 uint64_t *nn_group_steps(nn_group *group); /* Adam steps so far */
 const char *nn_group_name(const nn_group *group);
 double nn_group_grad_norm(const nn_group *group,
-                          int replica); /* before clipping, at the last step */
+                          int replica); /* before clipping, at the last step that clips */
 int nn_group_params(const nn_group *group);
 nn_var nn_group_param(const nn_group *group, int i);
 

@@ -87,12 +87,12 @@ nn_var nn_record(int op, nn_list x, nn_attr attr);
 /* ---- backends -------------------------------------------------------------------------------- */
 
 /* Adam on a whole group. Everything that changes between steps is computed once, before the loop. A
- * replica whose gradient is not finite is left as it was; its norm tells. All pointers lead to the
- * backend's memory. */
+ * replica whose gradient is not finite is left as it was, or the part of it that has such a
+ * gradient (nn.h); its norm tells, or a fault. All pointers lead to the backend's memory. */
 typedef struct nn_adam_step {
     real *w, *m, *v;
     const real *g;
-    double *norm; /* out: of each replica's gradient, before clipping */
+    double *norm; /* out: of each replica's gradient, before clipping; may be left where none is */
     size_t n;     /* numbers per replica */
     int replicas;
     double clip;                        /* 0: none */

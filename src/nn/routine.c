@@ -55,6 +55,8 @@ void nn_routine_plan(nn_routine *r, nn_plan *p)
 
 void nn_routine_adam(nn_routine *r, nn_group *group, const nn_adam *o)
 {
+    for (int i = 0; i < r->count; i++) /* a backend counts all steps at the start */
+        assert(r->parts[i].group != group || r->parts[i].source);
     *add(r) = (part){.group = group, .adam = *o};
 }
 

@@ -10,7 +10,7 @@
 enum { SUM_WARPS = 8, SUM_THREADS = 32 * SUM_WARPS };
 
 /* What a thread treats at a time: one column, or four. */
-template <int WIDE> struct __align__(4 * WIDE) numbers
+template <int WIDE> struct __align__(WIDE % 4 ? 4 : 16) numbers
 {
     float x[WIDE];
 };

@@ -81,7 +81,9 @@ void gpu_put_rows(void *self, real *to, const real *from, nn_shape shape, const 
 int gpu_prepare(void *self, nn_program *p);
 void gpu_run(void *self, nn_program *p);
 void gpu_forget(void *self, nn_program *p);
+void count_on(gpu *self, uint64_t *const *counters, int count);
 void gpu_adam(void *self, const nn_adam_step *s);
+void run_adam(gpu *self, const nn_adam_step *s); /* whose steps were counted already */
 void gpu_follow(void *self, real *target, const real *source, size_t n, real tau);
 
 /* ---- operators ------------------------------------------------------------------------------- */

@@ -1,135 +1,206 @@
 /* group.cu - optimiser steps over a whole group: one kernel each.
  *
- * Adam needs the norm of all gradients before it may change anything. Instead of three kernels, one
- * whose blocks wait for each other in between: partial sums, then everyone adds them up in the same
- * order, then the step. Where a block is all there is of a replica it waits for nobody. How many
- * steps were taken is counted here, so that a captured step is the same at every run. */
+ * A step is done in pieces, a block each. Where gradients are clipped, nothing may change before
+ * the norm of all is known: there the blocks of a kernel wait for each other in between, and
+ * everyone adds up the same sums in the same order. How many steps were taken is counted on the
+ * device, before the step, so that a captured one is the same at every run. */
 #include <cooperative_groups.h>
 
 #include "nn/cuda/cuda.cuh"
 
 enum { THREADS = 256, PIECE = 2048 }; /* numbers that one block treats at a time */
+enum { QUADS = PIECE / THREADS / 4 }; /* of a thread */
+enum { RESIDENT = 4 };                /* blocks of a processor that wait for each other */
 
 typedef struct adam_args {
     nn_adam_step s;
     double *parts;
-    unsigned *ticket;
     size_t pieces; /* of a replica */
     fault_word *fault, *told;
 } adam_args;
-
-__device__ static double sum_squares(const float *g, size_t n)
-{
-    double sum = 0;
-    for (size_t i = threadIdx.x * 4; i < n; i += THREADS * 4) {
-        float4 x = *(const float4 *)(g + i);
-        sum += (double)x.x * x.x + (double)x.y * x.y + (double)x.z * x.z + (double)x.w * x.w;
-    }
-    return block_sum(sum);
-}
 
 /* What depends on the number of the step. */
 typedef struct rates {
     float rate, root;
 } rates;
 
+__device__ static double power(double x, uint64_t n)
+{
+    double y = 1;
+    for (; n; n >>= 1, x *= x)
+        if (n & 1) y *= x;
+    return y;
+}
+
 __device__ static rates rates_of(const nn_adam_step *s)
 {
-    double t = (double)(*s->steps + 1);
-    return {(float)(s->lr / (1 - pow(s->decay1, t))), (float)(1 / sqrt(1 - pow(s->decay2, t)))};
+    uint64_t t = *s->steps;
+    return {(float)(s->lr / (1 - power(s->decay1, t))), (float)(1 / sqrt(1 - power(s->decay2, t)))};
 }
 
-__device__ static void step_number(const nn_adam_step *s, rates now, float scale, float g, float *w,
-                                   float *m, float *v)
-{
-    float d = g * scale;
-    *m = s->beta1 * *m + (1 - s->beta1) * d;
-    *v = s->beta2 * *v + (1 - s->beta2) * d * d;
-    *w -= now.rate * *m / (sqrtf(*v) * now.root + s->eps);
-}
+/* A thread's share of a piece: the numbers of a replica from `at` on, of which n are there. */
+struct share {
+    float4 g[QUADS], w[QUADS], m[QUADS], v[QUADS];
 
-__device__ static void step_piece(const nn_adam_step *s, rates now, float scale, size_t at,
-                                  size_t n)
-{
-    for (size_t i = at + threadIdx.x * 4; i < at + n; i += THREADS * 4) {
-        float4 g = *(const float4 *)(s->g + i), w = *(float4 *)(s->w + i);
-        float4 m = *(float4 *)(s->m + i), v = *(float4 *)(s->v + i);
-        step_number(s, now, scale, g.x, &w.x, &m.x, &v.x);
-        step_number(s, now, scale, g.y, &w.y, &m.y, &v.y);
-        step_number(s, now, scale, g.z, &w.z, &m.z, &v.z);
-        step_number(s, now, scale, g.w, &w.w, &m.w, &v.w);
-        *(float4 *)(s->w + i) = w;
-        *(float4 *)(s->m + i) = m;
-        *(float4 *)(s->v + i) = v;
+    template <class F> __device__ static void each(size_t n, const F &f)
+    {
+#pragma unroll
+        for (int k = 0; k < QUADS; k++) {
+            size_t i = ((size_t)k * THREADS + threadIdx.x) * 4;
+            if (i < n) f(k, i);
+        }
     }
+
+    __device__ void read_gradient(const float *from, size_t n)
+    {
+        for (int k = 0; k < QUADS; k++) g[k] = {0, 0, 0, 0};
+        each(n, [&](int k, size_t i) { g[k] = *(const float4 *)(from + i); });
+    }
+
+    __device__ void read_rest(const nn_adam_step *s, size_t at, size_t n)
+    {
+        each(n, [&](int k, size_t i) {
+            w[k] = *(const float4 *)(s->w + at + i);
+            m[k] = *(const float4 *)(s->m + at + i);
+            v[k] = *(const float4 *)(s->v + at + i);
+        });
+    }
+
+    __device__ double squares() const
+    {
+        double sum = 0;
+        for (int k = 0; k < QUADS; k++)
+            sum += (double)g[k].x * g[k].x + (double)g[k].y * g[k].y + (double)g[k].z * g[k].z +
+                   (double)g[k].w * g[k].w;
+        return sum;
+    }
+
+    __device__ static void move(const nn_adam_step *s, rates now, float d, float *w, float *m,
+                                float *v)
+    {
+        *m = s->beta1 * *m + (1 - s->beta1) * d;
+        *v = s->beta2 * *v + (1 - s->beta2) * d * d;
+        *w -= now.rate * *m / (sqrtf(*v) * now.root + s->eps);
+    }
+
+    __device__ void step(const nn_adam_step *s, rates now, float scale, size_t at, size_t n)
+    {
+        each(n, [&](int k, size_t i) {
+            move(s, now, g[k].x * scale, &w[k].x, &m[k].x, &v[k].x);
+            move(s, now, g[k].y * scale, &w[k].y, &m[k].y, &v[k].y);
+            move(s, now, g[k].z * scale, &w[k].z, &m[k].z, &v[k].z);
+            move(s, now, g[k].w * scale, &w[k].w, &m[k].w, &v[k].w);
+            *(float4 *)(s->w + at + i) = w[k];
+            *(float4 *)(s->m + at + i) = m[k];
+            *(float4 *)(s->v + at + i) = v[k];
+        });
+    }
+};
+
+__device__ static size_t size_of(const adam_args &a, size_t piece)
+{
+    size_t left = a.s.n - piece * PIECE;
+    return left < PIECE ? left : PIECE;
+}
+
+__device__ static bool is_stopped(const adam_args &a) /* some earlier step went wrong */
+{
+    return *(volatile unsigned *)&a.fault->taken != 0;
+}
+
+__device__ static void blame(const adam_args &a, size_t r, double norm)
+{
+    if (threadIdx.x == 0)
+        report_fault(a.fault, a.told, NN_FAULT_GRADIENT, 0, (int)r, a.s.norm, (float)norm);
+}
+
+/* Nothing is clipped: every piece by itself. One with a gradient that is no number stays as it is.
+ */
+__global__ static void adam(const __grid_constant__ adam_args a)
+{
+    await_previous();
+    size_t r = blockIdx.x / a.pieces, p = blockIdx.x % a.pieces, n = size_of(a, p);
+    size_t at = r * a.s.n + p * PIECE;
+    __shared__ rates now;
+    __shared__ bool stopped; /* by one for all: another lane may raise the flag at any moment */
+    share x;
+    x.read_gradient(a.s.g + at, n);
+    x.read_rest(&a.s, at, n);
+    if (threadIdx.x == 0) {
+        stopped = is_stopped(a);
+        now = rates_of(&a.s);
+    }
+    double squares = x.squares(); /* cannot overflow */
+    if (__syncthreads_or(!isfinite(squares)))
+        blame(a, r, NAN);
+    else if (!stopped)
+        x.step(&a.s, now, 1, at, n);
 }
 
 /* The norm of a replica's gradient: every block finds the same bits. */
-__device__ static double norm_of(const adam_args *a, size_t replica)
+__device__ static double norm_of(const adam_args &a, size_t r)
 {
     double sum = 0;
-    for (size_t k = threadIdx.x; k < a->pieces; k += THREADS)
-        sum += a->parts[replica * a->pieces + k];
+    for (size_t k = threadIdx.x; k < a.pieces; k += THREADS) sum += a.parts[r * a.pieces + k];
     return sqrt(block_sum(sum));
 }
 
-template <bool ALONE> __global__ static void adam(const __grid_constant__ adam_args a)
+/* Clipped; blocks take several pieces where there are more of them than can run at once. */
+__global__ static void __launch_bounds__(THREADS, RESIDENT)
+    adam_clipped(const __grid_constant__ adam_args a)
 {
-    if (ALONE) await_previous();
-    const nn_adam_step *s = &a.s;
-    size_t all = a.pieces * (size_t)s->replicas;
-    bool stopped = *(volatile unsigned *)&a.fault->taken != 0; /* some earlier step went wrong */
+    size_t all = a.pieces * (size_t)a.s.replicas;
     __shared__ rates now;
-    if (threadIdx.x == 0) now = rates_of(s);
-    for (size_t p = blockIdx.x; p < all; p += gridDim.x) {
-        size_t at = p % a.pieces * PIECE, n = s->n - at < PIECE ? s->n - at : PIECE;
-        double sum = sum_squares(s->g + p / a.pieces * s->n + at, n);
-        if (threadIdx.x == 0) a.parts[p] = sum;
+    __shared__ bool stopped;
+    share x;
+    if (threadIdx.x == 0) {
+        stopped = is_stopped(a);
+        now = rates_of(&a.s);
     }
-    if (ALONE)
-        __syncthreads();
-    else
-        cooperative_groups::this_grid().sync();
-    double norm = 0;
-    size_t of = (size_t)-1;
-    for (size_t p = blockIdx.x; p < all && !stopped; p += gridDim.x) {
-        size_t r = p / a.pieces, at = p % a.pieces * PIECE;
-        if (r != of) norm = norm_of(&a, r);
-        of = r;
-        if (at == 0 && threadIdx.x == 0) {
-            s->norm[r] = norm;
-            if (!isfinite(norm))
-                report_fault(a.fault, a.told, NN_FAULT_GRADIENT, 0, (int)r, s->norm, (float)norm);
+    for (size_t i = blockIdx.x; i < all; i += gridDim.x) {
+        size_t r = i / a.pieces, p = i % a.pieces;
+        x.read_gradient(a.s.g + r * a.s.n + p * PIECE, size_of(a, p));
+        double sum = block_sum(x.squares());
+        if (threadIdx.x == 0) a.parts[i] = sum;
+    }
+    cooperative_groups::this_grid().sync();
+    for (size_t i = blockIdx.x; i < all && !stopped; i += gridDim.x) {
+        size_t r = i / a.pieces, p = i % a.pieces, n = size_of(a, p), at = r * a.s.n + p * PIECE;
+        double norm = norm_of(a, r);
+        if (p == 0 && threadIdx.x == 0) a.s.norm[r] = norm;
+        if (!isfinite(norm)) {
+            if (p == 0) blame(a, r, norm);
+            continue;
         }
-        if (!isfinite(norm)) continue;
-        float scale = s->clip > 0 && norm > s->clip ? (float)(s->clip / norm) : 1.0f;
-        step_piece(s, now, scale, r * s->n + at, s->n - at < PIECE ? s->n - at : PIECE);
+        x.read_gradient(a.s.g + at, n);
+        x.read_rest(&a.s, at, n);
+        x.step(&a.s, now, norm > a.s.clip ? (float)(a.s.clip / norm) : 1, at, n);
     }
-    bool last = ALONE ? last_block(a.ticket, gridDim.x) : blockIdx.x == 0;
-    if (last && threadIdx.x == 0 && !stopped) ++*s->steps; /* all have read it */
+}
+
+void run_adam(gpu *self, const nn_adam_step *s)
+{
+    size_t pieces = blocks_of(s->n, PIECE), all = pieces * (size_t)s->replicas;
+    size_t most = (size_t)self->processors * RESIDENT;
+    adam_args a = {*s, (double *)self->now->workspace, pieces, self->fault, self->told};
+    if (s->n == 0) return;
+    if (!(s->clip > 0)) {
+        launch(self, "Adam", adam, dim3((unsigned)all), THREADS, a);
+        return;
+    }
+    void *args[] = {&a};
+    gpu_ok(self,
+           cudaLaunchCooperativeKernel((const void *)adam_clipped,
+                                       dim3((unsigned)(all < most ? all : most)), dim3(THREADS),
+                                       args, 0, self->now->stream),
+           "Adam");
 }
 
 void gpu_adam(void *arg, const nn_adam_step *s)
 {
     gpu *self = (gpu *)arg;
-    adam_args a = {*s,
-                   (double *)self->now->workspace,
-                   self->now->tickets,
-                   blocks_of(s->n, PIECE),
-                   self->fault,
-                   self->told};
-    size_t blocks = a.pieces * (size_t)s->replicas, most = (size_t)self->processors * 4;
-    if (s->n == 0) return;
-    if (a.pieces == 1) {
-        launch(self, "Adam", adam<true>, dim3((unsigned)s->replicas), THREADS, a);
-        return;
-    }
-    if (blocks > most) blocks = most;
-    void *args[] = {&a};
-    gpu_ok(self,
-           cudaLaunchCooperativeKernel((const void *)adam<false>, dim3((unsigned)blocks),
-                                       dim3(THREADS), args, 0, self->now->stream),
-           "Adam");
+    count_on(self, &s->steps, 1);
+    run_adam(self, s);
 }
 
 __global__ static void follow(float *target, const float *source, size_t n, float tau,

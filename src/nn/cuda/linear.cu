@@ -6,7 +6,8 @@
  * of their own. Products of one network are too small to fill a GPU, and what counts is how long
  * one tile takes; joined inputs are read where they lie. Those of many replicas stream their
  * operands through wide tiles, and inputs are joined beforehand. Large ones (linear_big.cu) go
- * through cuBLAS. In the lower precisions the tiles are plain ones. */
+ * through cuBLAS, those with one output (linear_head.cu) through no product at all. In the lower
+ * precisions the tiles are plain ones. */
 #include <type_traits>
 
 #include "nn/cuda/linear.cuh"
@@ -38,13 +39,10 @@ __device__ static void with_inputs(const nn_call &c, int r, int member, const F 
 {
     bool several = LINEAR_INPUTS(&c) > 1;
     int own = member * c.in[LINEAR_INPUTS(&c)].shape.B;
-    if constexpr (TILE::STREAMED)
-        run(matrix<ALONG>(several ? nn_scratch(&c, r) : nn_v(&c.in[0], r) + own,
-                          several ? joined_width(&c) : c.in[0].shape.D));
-    else if (several)
-        run(joined<ALONG>{&c, r});
-    else
-        run(matrix<ALONG>(nn_v(&c.in[0], r) + own, c.in[0].shape.D));
+    if constexpr (!TILE::STREAMED)
+        if (several && !LINEAR_JOINED(&c)) return run(joined<ALONG>{&c, r});
+    run(matrix<ALONG>(several ? nn_scratch(&c, r) : nn_v(&c.in[0], r) + own,
+                      several ? joined_width(&c) : c.in[0].shape.D));
 }
 
 struct finished {
@@ -97,12 +95,20 @@ static int fill(const nn_call *c, int columns)
                  (size_t)gpu_of(c)->processors);
 }
 
-/* The same for the gradients, of which the largest counts. With none of them the tiles are small,
- * else they are streamed, and inputs are joined on the way forward. */
+/* The same for the gradients, of which the largest counts. With none of them the tiles are small;
+ * else they are streamed, unless few are wanted, and inputs are joined on the way forward. */
 static int fill_backward(const nn_call *c)
 {
     nn_shape W = c->in[LINEAR_INPUTS(c)].shape;
     return fill(c, W.B > W.D ? W.B : W.D);
+}
+
+/* With one output per member: not worth a product, but where there is little to do tiles take less
+ * time. */
+static bool is_head(const nn_call *c)
+{
+    return LINEAR_INPUTS(c) == 1 && c->in[1].shape.D == 1 &&
+           (linear_is_big(c) || fill_backward(c) > 0);
 }
 
 template <class TILE> static void launch_forward(const nn_call *c)
@@ -119,6 +125,10 @@ void linear_forward(const nn_call *c)
 {
     int outputs = c->in[LINEAR_INPUTS(c)].shape.D, full = fill(c, outputs);
     bool narrow = outputs <= narrow_tile::WIDTH;
+    if (is_head(c)) {
+        linear_head_forward(c);
+        return;
+    }
     if (linear_is_big(c)) {
         linear_big_forward(c);
         return;
@@ -266,16 +276,35 @@ template <class WIDE, class NARROW> static void launch_backward(const nn_call *c
                *all);
 }
 
+/* Where the wanted gradients are few small tiles, these are faster, whatever the layer's own
+ * product takes. */
+static bool are_few(const nn_call *c, const jobs *all)
+{
+    size_t tiles = 0;
+    for (int i = 0; i < all->count; i++)
+        if (all->list[i].kind != job::BIAS)
+            tiles += (size_t)blocks_of((size_t)all->list[i].m, small_tile::HEIGHT) *
+                     blocks_of((size_t)all->list[i].n, small_tile::WIDTH);
+    tiles *= (size_t)(c->in[LINEAR_INPUTS(c)].shape.T * c->replicas);
+    return tiles <= (size_t)gpu_of(c)->processors * 3;
+}
+
 void linear_backward(const nn_call *c)
 {
+    if (is_head(c)) {
+        linear_head_backward(c);
+        return;
+    }
     if (linear_is_big(c)) {
         linear_big_backward(c);
         return;
     }
     jobs all = list_jobs(c);
     apply_slopes(c, false);
-    if (fill_backward(c) == 0)
-        launch_backward<small_tile, small_tile>(c, &all);
+    nn_call known = *c;
+    LINEAR_JOINED(&known) = fill_backward(c) > 0;
+    if (fill_backward(c) == 0 || are_few(c, &all))
+        launch_backward<small_tile, small_tile>(&known, &all);
     else if (fill_backward(c) < BUSY)
         launch_backward<brisk_wide_tile, brisk_narrow_tile>(c, &all);
     else
@@ -298,12 +327,14 @@ static nn_step *writer_of(nn_program *p, const real *g)
 }
 
 /* Its own slopes and the sums of its bias are the head's to find, which reads the layer's output
- * anyhow; the bias becomes one of the head's operands. */
-static void hand_bias(nn_call *layer, nn_call *head)
+ * anyhow; the bias becomes one of the head's operands. Not one that is shared with another layer:
+ * who adds to its gradient and who writes it depends on the order. */
+static void hand_bias(nn_program *p, nn_call *layer, nn_call *head)
 {
     nn_tensor *bias = &layer->in[LINEAR_INPUTS(layer) + 1];
-    head->in[head->in_count++] = LINEAR_BIAS(layer) ? *bias : nn_tensor{};
-    if (LINEAR_BIAS(layer)) bias->g = NULL;
+    bool own = LINEAR_BIAS(layer) && bias->g && writer_of(p, bias->g);
+    head->in[head->in_count++] = own ? *bias : nn_tensor{};
+    if (own) bias->g = NULL;
 }
 
 void fuse_slopes(nn_program *p)
@@ -312,11 +343,10 @@ void fuse_slopes(nn_program *p)
         nn_call *c = &p->steps[i].call;
         if (p->steps[i].op != NN_OP_linear || !p->steps[i].backward || LINEAR_DONE(c)) continue;
         nn_step *w = LINEAR_ACT(c) == NN_LINEAR ? NULL : writer_of(p, c->out.g);
-        if (!w || w->op != NN_OP_linear || (linear_is_big(c) && !linear_is_head(&w->call)))
-            continue;
+        if (!w || w->op != NN_OP_linear || (linear_is_big(c) && !is_head(&w->call))) continue;
         if (LINEAR_INPUTS(&w->call) > 1 || w->call.in[0].g != c->out.g || w->call.in[0].add)
             continue;
-        if (linear_is_big(c)) hand_bias(c, &w->call);
+        if (is_head(&w->call)) hand_bias(p, c, &w->call);
         LINEAR_BEFORE(&w->call) = LINEAR_ACT(c);
         LINEAR_DONE(c) = 1;
     }

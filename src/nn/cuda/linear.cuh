@@ -1,4 +1,4 @@
-/* linear.cuh - what the small and the large way of computing a layer share. */
+/* linear.cuh - what the ways of computing a layer share. */
 #ifndef NN_CUDA_LINEAR_CUH
 #define NN_CUDA_LINEAR_CUH
 
@@ -13,17 +13,14 @@
 #define LINEAR_DONE(c)   ((c)->attr.i[3])
 #define LINEAR_BEFORE(c) ((c)->attr.i[4])
 
+/* Backward: 5 its inputs were joined on the way forward */
+#define LINEAR_JOINED(c) ((c)->attr.i[5])
+
 enum { BIG_ROWS = 2048 }; /* from here on a library's kernels are worth their launch */
 
 static inline bool linear_is_big(const nn_call *c)
 {
     return nn_rows(c->out.shape) >= BIG_ROWS;
-}
-
-/* A large layer with one output. */
-static inline bool linear_is_head(const nn_call *c)
-{
-    return linear_is_big(c) && LINEAR_INPUTS(c) == 1 && c->in[1].shape.D == 1;
 }
 
 /* Joined inputs as one matrix, its rows padded to 16 bytes: in the call's scratch memory. */
@@ -37,6 +34,8 @@ void join_inputs(const nn_call *c);
  */
 void apply_slopes(const nn_call *c, bool sums);
 
+void linear_head_forward(const nn_call *c);
+void linear_head_backward(const nn_call *c);
 void linear_big_forward(const nn_call *c);
 void linear_big_backward(const nn_call *c);
 

@@ -21,11 +21,11 @@
 /* ---- forward --------------------------------------------------------------------------------- */
 
 typedef struct forward_memory {
-    float h[2][ROWS * WIDE];            /* before the step; of all units */
-    float sums[2][GATES][ROWS * UNITS]; /* of the halves of k */
-    float x[GATES][EACH][THREADS];      /* the gates' inputs; every thread reads its own */
-    float next[BLOCKS][EACH * UNITS];   /* h after the step, by warp */
-    float fresh[ROWS];                  /* whether a row starts at the next step */
+    float h[2][ROWS * WIDE];               /* before the step; of all units */
+    float sums[2][2][GATES][ROWS * UNITS]; /* by step, of the halves of k */
+    float x[GATES][EACH][THREADS];         /* the gates' inputs; every thread reads its own */
+    float next[BLOCKS][EACH * UNITS];      /* h after the step, by warp */
+    float fresh[ROWS];                     /* whether a row starts at the next step */
     inbox in[2];
 } forward_memory;
 
@@ -67,13 +67,14 @@ __device__ static void fetch(forward_memory *s, const nn_call *c, const mine *m,
     end_copies();
 }
 
-__device__ static cell run_cell(const forward_memory *s, const mine *m, int i, float before)
+__device__ static cell run_cell(const forward_memory *s, const mine *m, int t, int i, float before)
 {
     cell x;
     int at = place(row_of(m, i), UNITS, m->lane);
+    const float(*sums)[GATES][ROWS * UNITS] = s->sums[t % 2];
 #pragma unroll
     for (int k = 0; k < GATES; k++) {
-        float sum = s->x[k][i][threadIdx.x] + (s->sums[0][k][at] + s->sums[1][k][at]);
+        float sum = s->x[k][i][threadIdx.x] + (sums[0][k][at] + sums[1][k][at]);
         x.gate[k] = k == 2 ? nn_tanh(sum) : nn_sigmoid(sum);
     }
     x.c = x.gate[1] * before + x.gate[0] * x.gate[2];
@@ -141,13 +142,14 @@ template <bool PRECISE> __device__ static void run_forward(const nn_call *c, for
 #pragma unroll 1
     for (int t = 0;; t++) {
         sums p = product<PRECISE, WIDE>(s->h[t % 2] + half * DEPTH, m.lane, &W);
-        each_quad(&p, m.lane, [&](int at, float4 v) { *(float4 *)&s->sums[half][gate][at] = v; });
+        float *sums = s->sums[t % 2][half][gate];
+        each_quad(&p, m.lane, [&](int at, float4 v) { *(float4 *)&sums[at] = v; });
         await_copies<0>();
         __syncthreads();
         cell x[EACH];
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            x[i] = run_cell(s, &m, i, before[i]);
+            x[i] = run_cell(s, &m, t, i, before[i]);
             before[i] = s->fresh[row_of(&m, i)] != 0 ? 0 : x[i].c;
         }
         if (t + 1 < T) share(s, &m, t, x);

@@ -5,7 +5,7 @@
  * kernel, in which a block takes some rows through all steps; nothing passes between blocks. The
  * steps' calls travel as kernel arguments: fetching them from memory would take longer than the
  * work. */
-#include "nn/cuda/cuda.cuh"
+#include "nn/cuda/rows.cuh"
 #include "nn/cuda/rows_cost.cuh"
 #include "nn/cuda/rows_gauss.cuh"
 #include "nn/cuda/rows_point.cuh"
@@ -188,6 +188,7 @@ static void launch_list(gpu *self, const row_step *steps, int count, size_t rows
 void run_row_steps(gpu *self, const nn_step *steps, int count)
 {
     static thread_local row_step list[MOST_ROW_STEPS];
+    if (run_policy_steps(self, steps, count)) return;
     for (int i = 0; i < count; i++) list[i] = {steps[i].op, steps[i].backward, steps[i].call};
     launch_list(self, list, count, row_count(&steps[0]));
 }
