@@ -88,10 +88,9 @@ void gpu_follow(void *self, real *target, const real *source, size_t n, real tau
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* Rows that the step works on one by one, or 0 where it does not: rows.cu. */
-size_t row_count(const nn_step *s);
+/* Steps that work on each row by itself, all on as many rows: rows.cu. */
 enum { MOST_ROW_STEPS = 24 };
-void run_row_steps(gpu *self, const nn_step *steps, int count);
+void run_row_steps(gpu *self, const nn_step *steps, int count, size_t rows);
 
 /* A single step of a body, for those that are made of a row step and something else. */
 void run_row_step(const nn_call *c, int op, bool backward);

@@ -120,47 +120,7 @@ template <int MOST> __global__ void run_rows(const __grid_constant__ row_list<MO
     }
 }
 
-/* ---- which steps, and how many at once ------------------------------------------------------- */
-
-/* The gradient of a repeated operand is a sum over rows, unless only features are repeated. */
-static bool sums_rows(const nn_call *c)
-{
-    nn_shape x = c->in[0].shape, y = c->in[1].shape;
-    return c->in[1].g && (x.T != y.T || x.B != y.B);
-}
-
-size_t row_count(const nn_step *s)
-{
-    const nn_call *c = &s->call;
-    switch (s->op) {
-    case NN_STEP_CHECK:
-    case NN_STEP_ADAM:
-    case NN_STEP_FOLLOW:
-    case NN_OP_linear:
-    case NN_OP_fold_mask:
-    case NN_OP_lstm:
-    case NN_OP_conv2d:
-    case NN_OP_conv2d_transpose:
-    case NN_OP_shift: /* reads its neighbour's rows */
-    case NN_OP_hold:
-    case NN_OP_pick:
-        return 0;
-    case NN_OP_add:
-    case NN_OP_mul:
-        return s->backward && sums_rows(c) ? 0 : nn_rows(c->in[0].shape);
-    case NN_OP_mean:
-    case NN_OP_mse:
-    case NN_OP_l1:
-    case NN_OP_gauss_nll:
-    case NN_OP_gauss_kl:
-        return s->backward ? nn_rows(c->in[0].shape) : 0;
-    case NN_OP_auto_weight:
-        return 1;
-    case NN_OP_gather:
-        return nn_rows(c->out.shape);
-    }
-    return nn_rows(c->in[0].shape);
-}
+/* ---- how many at once ------------------------------------------------------------------------ */
 
 template <int MOST> static void run_list(gpu *self, const row_step *steps, int count, size_t rows)
 {
@@ -185,12 +145,12 @@ static void launch_list(gpu *self, const row_step *steps, int count, size_t rows
         run_list<MOST_ROW_STEPS>(self, steps, count, rows);
 }
 
-void run_row_steps(gpu *self, const nn_step *steps, int count)
+void run_row_steps(gpu *self, const nn_step *steps, int count, size_t rows)
 {
     static thread_local row_step list[MOST_ROW_STEPS];
     if (run_policy_steps(self, steps, count)) return;
     for (int i = 0; i < count; i++) list[i] = {steps[i].op, steps[i].backward, steps[i].call};
-    launch_list(self, list, count, row_count(&steps[0]));
+    launch_list(self, list, count, rows);
 }
 
 void run_row_step(const nn_call *c, int op, bool backward)

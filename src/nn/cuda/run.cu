@@ -1,15 +1,18 @@
 /* run.cu - runs a plan: step by step the first time, from then on as one CUDA graph.
  *
- * Pieces of a program (pieces.cu) that need not wait for each other go to different lanes, and
+ * Pieces of a program (nn/pieces.c) that need not wait for each other go to different lanes, and
  * capturing the lanes gives a graph with exactly these edges: in a SAC update the critics' own pass
  * runs beside the policy's. The first run is not captured, because libraries load their kernels
  * then. */
-#include "nn/cuda/pieces.cuh"
+#include "nn/cuda/cuda.cuh"
+#include "nn/pieces.h"
+
+enum { MOST_ENDS = 32 }; /* losses or counters that one kernel looks at */
+static_assert((int)PIECE_STEPS == (int)MOST_ROW_STEPS, "row steps that one kernel takes");
 
 typedef struct compiled {
-    piece *pieces;
-    int count;
-    bool *marks; /* the pieces' */
+    nn_pieces pieces;
+    cudaEvent_t *done; /* by piece */
     cudaGraphExec_t graph;
     cudaEvent_t start;
     bool ran;
@@ -127,14 +130,16 @@ static void run_step(gpu *self, const nn_step *s)
     }
 }
 
-static void run_piece(gpu *self, const nn_program *p, const piece *x)
+static void run_piece(gpu *self, const nn_program *p, const nn_piece *x, bool start)
 {
+    static thread_local nn_step list[PIECE_STEPS]; /* large */
+    for (int i = 0; i < x->count; i++) list[i] = p->steps[x->steps[i]];
     if (x->count == 0)
-        x->first < 0 ? run_start(self, p) : count_steps(self, p, false);
-    else if (x->rows)
-        run_row_steps(self, &p->steps[x->first], x->count);
+        start ? run_start(self, p) : count_steps(self, p, false);
+    else if (x->rows > 0)
+        run_row_steps(self, list, x->count, x->rows);
     else
-        run_step(self, &p->steps[x->first]);
+        run_step(self, list);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */
@@ -142,49 +147,48 @@ static void run_piece(gpu *self, const nn_program *p, const piece *x)
 int gpu_prepare(void *arg, nn_program *p)
 {
     gpu *self = (gpu *)arg;
-    size_t most = p->step_count + 2;
     compiled *x = (compiled *)self->host.alloc(sizeof *x);
     if (!x) return FANS_ENOMEM;
     p->compiled = x;
     fuse_slopes(p);
-    x->pieces = (piece *)self->host.alloc(most * sizeof *x->pieces);
-    x->marks = (bool *)self->host.alloc(most * most * 2);
-    if (!x->pieces || !x->marks) return FANS_ENOMEM;
-    x->count = cut_pieces(p, x->pieces);
-    for (int i = 0; i < x->count; i++) {
-        piece *q = &x->pieces[i];
-        q->after = x->marks + (size_t)i * most * 2;
-        q->waits = q->after + most;
-        gpu_ok(self, cudaEventCreateWithFlags(&q->done, cudaEventDisableTiming), "an event");
-    }
+    if (!pieces_new(&x->pieces, p, LANES, {self->host.alloc, self->host.free})) return FANS_ENOMEM;
+    x->done = (cudaEvent_t *)self->host.alloc((size_t)x->pieces.count * sizeof *x->done);
+    if (!x->done) return FANS_ENOMEM;
+    for (int i = 0; i < x->pieces.count; i++)
+        gpu_ok(self, cudaEventCreateWithFlags(&x->done[i], cudaEventDisableTiming), "an event");
     gpu_ok(self, cudaEventCreateWithFlags(&x->start, cudaEventDisableTiming), "an event");
-    return order_pieces(self, p, x->pieces, x->count) ? 0 : FANS_ENOMEM;
+    return 0;
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
+
+static void queue_piece(gpu *self, const nn_program *p, compiled *x, int i, bool first_on_lane)
+{
+    const nn_piece *q = &x->pieces.list[i];
+    lane *l = self->now = &self->lanes[q->lane];
+    if (first_on_lane && q->lane > 0)
+        gpu_ok(self, cudaStreamWaitEvent(l->stream, x->start, 0), "waiting");
+    for (int j = 0; j < i; j++)
+        if (piece_waits(&x->pieces, i, j) && x->pieces.list[j].lane != q->lane)
+            gpu_ok(self, cudaStreamWaitEvent(l->stream, x->done[j], 0), "waiting");
+    run_piece(self, p, q, i == 0);
+    gpu_ok(self, cudaEventRecord(x->done[i], l->stream), "recording");
+}
 
 static void queue_pieces(gpu *self, const nn_program *p, compiled *x)
 {
     int last[LANES];
     for (int l = 0; l < LANES; l++) last[l] = -1;
     gpu_ok(self, cudaEventRecord(x->start, self->lanes[0].stream), "recording");
-    for (int i = 0; i < x->count; i++) {
-        piece *q = &x->pieces[i];
-        lane *l = self->now = &self->lanes[q->lane];
-        if (last[q->lane] < 0 && q->lane > 0)
-            gpu_ok(self, cudaStreamWaitEvent(l->stream, x->start, 0), "waiting");
-        last[q->lane] = i;
-        for (int j = 0; j < i; j++)
-            if (q->waits[j] && x->pieces[j].lane != q->lane)
-                gpu_ok(self, cudaStreamWaitEvent(l->stream, x->pieces[j].done, 0), "waiting");
-        run_piece(self, p, q);
-        gpu_ok(self, cudaEventRecord(q->done, l->stream), "recording");
+    for (int i = 0; i < x->pieces.count; i++) {
+        int l = x->pieces.list[i].lane;
+        queue_piece(self, p, x, i, last[l] < 0);
+        last[l] = i;
     }
     self->now = &self->lanes[0];
     for (int l = 1; l < LANES; l++) /* all is done when the first lane is */
         if (last[l] >= 0)
-            gpu_ok(self, cudaStreamWaitEvent(self->now->stream, x->pieces[last[l]].done, 0),
-                   "waiting");
+            gpu_ok(self, cudaStreamWaitEvent(self->now->stream, x->done[last[l]], 0), "waiting");
 }
 
 static void capture(gpu *self, const nn_program *p, compiled *x)
@@ -219,11 +223,11 @@ void gpu_forget(void *arg, nn_program *p)
     if (!x) return;
     gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
     if (x->graph) cudaGraphExecDestroy(x->graph);
-    for (int i = 0; i < x->count; i++)
-        if (x->pieces[i].done) cudaEventDestroy(x->pieces[i].done);
+    for (int i = 0; x->done && i < x->pieces.count; i++)
+        if (x->done[i]) cudaEventDestroy(x->done[i]);
     if (x->start) cudaEventDestroy(x->start);
-    self->host.free(x->marks);
-    self->host.free(x->pieces);
+    self->host.free(x->done);
+    pieces_free(&x->pieces, {self->host.alloc, self->host.free});
     self->host.free(x);
     p->compiled = NULL;
 }

@@ -1,0 +1,461 @@
+/* pieces.c - what of a program may run beside what.
+ *
+ * Consecutive row steps become one piece, every other step is a piece by itself. A step waits for
+ * those before it that write what it reads or writes, or read what it writes; the steps say which
+ * memory that is. Nothing counts as read that a body does not look at: the gradient of a mean need
+ * not wait for the mean, and so the way from a loss to its gradients is as short as can be. */
+#include "nn/pieces.h"
+
+#include <string.h>
+
+/* ---- row steps ------------------------------------------------------------------------------- */
+
+/* The gradient of a repeated operand is a sum over rows, unless only features are repeated. */
+static bool sums_rows(const nn_call *c)
+{
+    nn_shape x = c->in[0].shape, y = c->in[1].shape;
+    return c->in[1].g && (x.T != y.T || x.B != y.B);
+}
+
+static bool is_cost(const nn_step *s)
+{
+    return s->op == NN_OP_mean || s->op == NN_OP_mse || s->op == NN_OP_l1 ||
+           s->op == NN_OP_gauss_nll || s->op == NN_OP_gauss_kl;
+}
+
+/* Rows that the step works on one by one, or 0 where it does not. */
+static size_t rows_of(const nn_step *s)
+{
+    const nn_call *c = &s->call;
+    if (is_cost(s)) return s->backward ? nn_rows(c->in[0].shape) : 0;
+    switch (s->op) {
+    case NN_STEP_CHECK:
+    case NN_STEP_ADAM:
+    case NN_STEP_FOLLOW:
+    case NN_OP_linear:
+    case NN_OP_fold_mask:
+    case NN_OP_lstm:
+    case NN_OP_conv2d:
+    case NN_OP_conv2d_transpose:
+    case NN_OP_shift: /* reads its neighbour's rows */
+    case NN_OP_hold:
+    case NN_OP_pick:
+        return 0;
+    case NN_OP_add:
+    case NN_OP_mul:
+        return s->backward && sums_rows(c) ? 0 : nn_rows(c->in[0].shape);
+    case NN_OP_auto_weight:
+        return 1;
+    case NN_OP_gather:
+        return nn_rows(c->out.shape);
+    }
+    return nn_rows(c->in[0].shape);
+}
+
+/* ---- which memory ---------------------------------------------------------------------------- */
+
+/* Memory of a group: all parameters of all replicas. */
+typedef struct stretch {
+    const char *from, *to;
+} stretch;
+
+enum { MOST_READS = 2 * NN_MOST_INPUTS + 4, MOST_WRITES = NN_MOST_INPUTS + 4 };
+
+typedef struct accesses {
+    const void *reads[MOST_READS], *writes[MOST_WRITES];
+    int read_count, write_count;
+    stretch read, written;   /* a group's; empty for most */
+    const nn_program *looks; /* at the losses of this */
+} accesses;
+
+static stretch stretch_of(const real *at, size_t n)
+{
+    return (stretch){(const char *)at, (const char *)(at + n)};
+}
+
+static void note_group(accesses *a, const nn_step *s)
+{
+    if (s->op == NN_STEP_ADAM) {
+        const nn_adam_step *x = s->what;
+        size_t n = x->n * (size_t)x->replicas;
+        a->read = stretch_of(x->g, n); /* moments are nobody else's */
+        a->written = stretch_of(x->w, n);
+    } else {
+        const nn_follow_step *x = s->what;
+        a->read = stretch_of(x->source, x->n);
+        a->written = stretch_of(x->target, x->n);
+    }
+}
+
+/* Without weights: its gradient needs nothing that the cost itself has found out. */
+static bool is_even_cost(const nn_step *s)
+{
+    return is_cost(s) && s->call.in_count == s->call.attr.i[0];
+}
+
+/* What a backward body looks at, of the values: all, where nothing else is known. */
+static bool looks_at_operand(const nn_step *s, int k)
+{
+    switch (s->op) {
+    case NN_OP_add:
+    case NN_OP_affine:
+    case NN_OP_concat:
+    case NN_OP_slice:
+        return false;
+    case NN_OP_mean:
+        return k > 0;
+    }
+    return true;
+}
+
+static bool looks_at_result(const nn_step *s)
+{
+    return looks_at_operand(s, 0) && !is_cost(s) && s->op != NN_OP_mul && s->op != NN_OP_min;
+}
+
+static void note_backward(accesses *a, const nn_step *s)
+{
+    const nn_call *c = &s->call;
+    for (int k = 0; k < c->in_count; k++) {
+        if (looks_at_operand(s, k)) a->reads[a->read_count++] = c->in[k].v;
+        if (c->in[k].g) a->writes[a->write_count++] = c->in[k].g;
+    }
+    if (looks_at_result(s)) a->reads[a->read_count++] = c->out.v;
+    if (c->scratch && !is_even_cost(s)) a->writes[a->write_count++] = c->scratch;
+    a->writes[a->write_count++] = c->out.g; /* slopes may be applied in place */
+}
+
+static void note_forward(accesses *a, const nn_call *c)
+{
+    for (int k = 0; k < c->in_count; k++) a->reads[a->read_count++] = c->in[k].v;
+    if (c->counter) a->reads[a->read_count++] = c->counter;
+    if (c->scratch) a->writes[a->write_count++] = c->scratch;
+    a->writes[a->write_count++] = c->out.v;
+}
+
+static void note_step(accesses *a, const nn_step *s)
+{
+    if (s->op == NN_STEP_CHECK)
+        a->looks = s->what;
+    else if (s->op > NN_STEP_CHECK)
+        note_group(a, s);
+    else if (s->backward)
+        note_backward(a, s);
+    else
+        note_forward(a, &s->call);
+}
+
+static bool has(const void *const *list, int n, const void *x)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == x) return true;
+    return false;
+}
+
+static bool meet(const void *const *a, int n, const void *const *b, int m)
+{
+    for (int i = 0; i < n; i++)
+        if (has(b, m, a[i])) return true;
+    return false;
+}
+
+static bool inside(stretch s, const void *const *a, int n)
+{
+    for (int i = 0; i < n; i++)
+        if ((const char *)a[i] >= s.from && (const char *)a[i] < s.to) return true;
+    return false;
+}
+
+static bool overlap(stretch a, stretch b)
+{
+    return a.from < b.to && b.from < a.to;
+}
+
+static bool writes_loss(const accesses *a, const nn_program *looks)
+{
+    for (int i = 0; looks && i < looks->loss_count; i++)
+        if (has(a->writes, a->write_count, looks->losses[i].v)) return true;
+    return false;
+}
+
+/* Does one write what the other reads or writes? */
+static bool disturbs(const accesses *a, const accesses *b)
+{
+    return meet(a->writes, a->write_count, b->reads, b->read_count) ||
+           meet(a->writes, a->write_count, b->writes, b->write_count) || writes_loss(a, b->looks) ||
+           inside(a->written, b->reads, b->read_count) ||
+           inside(a->written, b->writes, b->write_count) ||
+           inside(b->read, a->writes, a->write_count) ||
+           inside(b->written, a->writes, a->write_count) || overlap(a->written, b->read) ||
+           overlap(a->written, b->written);
+}
+
+/* A group is moved only after its gradients' losses were looked at. */
+static bool must_follow(const nn_step *s, const accesses *a, const nn_step *later,
+                        const accesses *b)
+{
+    return disturbs(a, b) || disturbs(b, a) ||
+           (s->op == NN_STEP_CHECK && later->op == NN_STEP_ADAM);
+}
+
+/* ---- while they are found -------------------------------------------------------------------- */
+
+typedef struct cutter {
+    const nn_program *p;
+    int steps, count, room; /* of pieces */
+    nn_piece *list;
+    bool *follows;  /* [steps][steps]: by later, earlier step */
+    bool *waits;    /* [room][room]: by piece, directly; */
+    bool *after;    /* … or through others */
+    accesses *uses; /* by step */
+} cutter;
+
+static bool *cell(const cutter *x, bool *table, int later, int earlier)
+{
+    return &table[(size_t)later * (size_t)x->room + (size_t)earlier];
+}
+
+static bool follows(const cutter *x, int later, int earlier)
+{
+    return x->follows[(size_t)later * (size_t)x->steps + (size_t)earlier];
+}
+
+static void find_follows(cutter *x)
+{
+    const nn_step *s = x->p->steps;
+    for (int i = 0; i < x->steps; i++) {
+        note_step(&x->uses[i], &s[i]);
+        for (int j = 0; j < i; j++)
+            x->follows[(size_t)i * (size_t)x->steps + (size_t)j] =
+                must_follow(&s[j], &x->uses[j], &s[i], &x->uses[i]);
+    }
+}
+
+/* Rows of another batch than those gathered so far: they may come at the same time. */
+static bool gathers_others(const cutter *x, const nn_piece *q, const nn_step *s)
+{
+    for (int i = 0; s->op == NN_OP_gather && i < q->count; i++) {
+        const nn_step *other = &x->p->steps[q->steps[i]];
+        if (other->op == NN_OP_gather && other->call.in[1].v != s->call.in[1].v) return true;
+    }
+    return false;
+}
+
+static bool joins(const cutter *x, const nn_piece *q, const nn_step *s)
+{
+    const nn_step *first = &x->p->steps[q->steps[0]];
+    return q->rows > 0 && q->count < PIECE_STEPS && rows_of(s) == q->rows &&
+           s->backward == first->backward && !gathers_others(x, q, s);
+}
+
+static void cut(cutter *x)
+{
+    x->count = 1; /* the start */
+    for (int i = 0; i < x->steps; i++) {
+        nn_piece *q = &x->list[x->count - 1];
+        if (q->count == 0 || !joins(x, q, &x->p->steps[i])) {
+            q = &x->list[x->count++];
+            q->rows = rows_of(&x->p->steps[i]);
+        }
+        q->steps[q->count++] = i;
+    }
+    x->count++; /* the end */
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+static bool needs_start(const cutter *x, const nn_piece *q)
+{
+    for (int i = 0; i < q->count; i++) {
+        const nn_step *s = &x->p->steps[q->steps[i]];
+        if (s->backward || s->op == NN_STEP_ADAM) return true;
+    }
+    return false;
+}
+
+static bool is_random(const cutter *x, const nn_piece *q)
+{
+    for (int i = 0; i < q->count; i++)
+        if (x->p->steps[q->steps[i]].call.counter && !x->p->steps[q->steps[i]].backward)
+            return true;
+    return false;
+}
+
+/* Whether piece i needs something of j, which comes before it. */
+static bool needs(const cutter *x, int i, int j)
+{
+    const nn_piece *q = &x->list[i], *r = &x->list[j];
+    if (j == 0) return needs_start(x, q);
+    if (i == x->count - 1) return is_random(x, r); /* counts them on */
+    for (int k = 0; k < q->count; k++)
+        for (int l = 0; l < r->count; l++)
+            if (follows(x, q->steps[k], r->steps[l])) return true;
+    return false;
+}
+
+static int length_of(const cutter *x, const nn_piece *q)
+{
+    int op = q->count == 1 ? x->p->steps[q->steps[0]].op : -1;
+    return op == NN_OP_linear || op == NN_OP_lstm || op == NN_OP_conv2d ||
+                   op == NN_OP_conv2d_transpose
+               ? 2
+               : 1;
+}
+
+/* Those that no other wait implies; the longest ways from the start. */
+static void find_waits(cutter *x)
+{
+    memset(x->waits, 0, (size_t)x->room * (size_t)x->room);
+    memset(x->after, 0, (size_t)x->room * (size_t)x->room);
+    for (int i = 0; i < x->count; i++) {
+        x->list[i].before = 0;
+        for (int j = i - 1; j >= 0; j--) {
+            if (*cell(x, x->after, i, j) || !needs(x, i, j)) continue;
+            *cell(x, x->waits, i, j) = *cell(x, x->after, i, j) = true;
+            for (int k = 0; k < j; k++)
+                *cell(x, x->after, i, k) = *cell(x, x->after, i, k) || *cell(x, x->after, j, k);
+            int there = x->list[j].before + length_of(x, &x->list[j]);
+            if (there > x->list[i].before) x->list[i].before = there;
+        }
+    }
+}
+
+static void find_ways(cutter *x)
+{
+    for (int i = 0; i < x->count; i++) x->list[i].heir = -1;
+    for (int i = x->count - 1; i >= 0; i--) {
+        nn_piece *q = &x->list[i];
+        q->way = length_of(x, q) + (q->heir < 0 ? 0 : x->list[q->heir].way);
+        for (int j = 0; j < i; j++) {
+            nn_piece *r = &x->list[j];
+            if (*cell(x, x->waits, i, j) && (r->heir < 0 || q->way >= x->list[r->heir].way))
+                r->heir = i;
+        }
+    }
+}
+
+/* ---- joining row steps that lie apart -------------------------------------------------------- */
+
+/* Whether b can be done in one kernel with a, which it waits for: with the rest of what it waits
+ * for done before a even begins, and only where b is what most waits for. */
+static bool may_join(const cutter *x, int a, int b)
+{
+    const nn_piece *q = &x->list[a], *r = &x->list[b];
+    if (q->rows == 0 || q->rows != r->rows || q->count + r->count > PIECE_STEPS) return false;
+    if (q->heir != b || !*cell(x, x->waits, b, a)) return false;
+    for (int j = 0; j < b; j++)
+        if (j != a && *cell(x, x->waits, b, j) &&
+            (*cell(x, x->after, j, a) || x->list[j].before + length_of(x, &x->list[j]) > q->before))
+            return false;
+    return true;
+}
+
+/* In the order of the longest ways, which keeps all waits; the end stays the end. */
+static void sort(cutter *x)
+{
+    for (int i = 2; i < x->count - 1; i++) {
+        nn_piece q = x->list[i];
+        int j = i;
+        for (; j > 1 && x->list[j - 1].before > q.before; j--) x->list[j] = x->list[j - 1];
+        x->list[j] = q;
+    }
+}
+
+/* Puts b's steps behind a's. */
+static void join(cutter *x, int a, int b)
+{
+    nn_piece *q = &x->list[a], *r = &x->list[b];
+    memcpy(q->steps + q->count, r->steps, (size_t)r->count * sizeof *r->steps);
+    q->count += r->count;
+    memmove(r, r + 1, (size_t)(--x->count - b) * sizeof *r);
+}
+
+static bool join_one(cutter *x)
+{
+    for (int b = 2; b < x->count - 1; b++)
+        for (int a = 1; a < b; a++)
+            if (may_join(x, a, b)) {
+                join(x, a, b);
+                return true;
+            }
+    return false;
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+/* A piece that inherits a lane may be started while its predecessor still runs: the one with the
+ * longest way before it does, and behind the predecessor that comes last. Others take a lane that
+ * nobody will inherit and that is done by then, else the one that was used least lately. */
+static int choose_lane(const cutter *x, int i, const int *last, int lanes)
+{
+    const nn_piece *list = x->list;
+    int best = -1, oldest = 0;
+    for (int l = 0; l < lanes; l++)
+        if (last[l] >= 0 && list[last[l]].heir == i &&
+            (best < 0 || list[last[l]].before > list[last[best]].before))
+            best = l;
+    for (int l = 0; best < 0 && l < lanes; l++)
+        if (last[l] < 0 || (*cell(x, x->after, i, last[l]) && list[last[l]].heir < i)) best = l;
+    for (int l = 1; l < lanes; l++)
+        if (last[l] < last[oldest]) oldest = l;
+    return best < 0 ? oldest : best;
+}
+
+static void choose_lanes(cutter *x, int *last, int lanes)
+{
+    for (int l = 0; l < lanes; l++) last[l] = -1;
+    for (int i = 0; i < x->count; i++) {
+        x->list[i].lane = choose_lane(x, i, last, lanes);
+        last[x->list[i].lane] = i;
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void find(cutter *x, int *last, int lanes)
+{
+    find_follows(x);
+    cut(x);
+    do {
+        find_waits(x);
+        sort(x);
+        find_waits(x);
+        find_ways(x);
+    } while (join_one(x));
+    choose_lanes(x, last, lanes);
+}
+
+bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, pieces_memory m)
+{
+    size_t steps = p->step_count, room = steps + 2;
+    cutter x = {.p = p, .steps = (int)steps, .room = (int)room};
+    int *last = m.alloc((size_t)lanes * sizeof *last);
+    x.list = m.alloc(room * sizeof *x.list);
+    x.follows = m.alloc(room * room);
+    x.waits = m.alloc(room * room);
+    x.after = m.alloc(room * room);
+    x.uses = m.alloc(room * sizeof *x.uses);
+    bool enough = last && x.list && x.follows && x.waits && x.after && x.uses;
+    if (enough) {
+        find(&x, last, lanes);
+        *out = (nn_pieces){x.list, x.count, x.waits};
+        for (int i = 0; i < x.count; i++) /* rows as long as there are pieces */
+            memmove(x.waits + (size_t)i * (size_t)x.count, cell(&x, x.waits, i, 0),
+                    (size_t)x.count);
+    } else {
+        m.free(x.list);
+        m.free(x.waits);
+    }
+    m.free(last);
+    m.free(x.follows);
+    m.free(x.after);
+    m.free(x.uses);
+    return enough;
+}
+
+void pieces_free(nn_pieces *x, pieces_memory m)
+{
+    m.free(x->list);
+    m.free(x->waits);
+    *x = (nn_pieces){0};
+}
