@@ -33,8 +33,8 @@ static void compare(const rig *a, const rig *b)
 static const char *const ALGOS[] = {"sac", "oracle", "fans"};
 enum { ALGO_COUNT = 3 };
 
-/* All algorithms in turn, each on a backend of its own, stopped at step `at` on the way. */
-static void in_turn(char folders[ALGO_COUNT][64], int64_t at, rig *x)
+/* All algorithms at once, each on a backend of its own, stopped at step `at` on the way. */
+static void at_once(char folders[ALGO_COUNT][64], bool apart, int64_t at, rig *x)
 {
     for (int k = 0; k < 2; k++) {
         training *list[ALGO_COUNT];
@@ -43,7 +43,7 @@ static void in_turn(char folders[ALGO_COUNT][64], int64_t at, rig *x)
             open_rig(&x[i], ALGOS[i], folders[i]);
             list[i] = x[i].training;
         }
-        int rc = trainings_run(list, ALGO_COUNT, k == 0 ? rig_stops : NULL, &stop);
+        int rc = trainings_run(list, ALGO_COUNT, apart, k == 0 ? rig_stops : NULL, &stop);
         if (rc < 0 && rc != FANS_ESTOP) fail_msg("%s", fans_error());
         for (int i = 0; k == 0 && i < ALGO_COUNT; i++) rig_close(&x[i]);
     }
@@ -58,8 +58,8 @@ static void overlap_changes_no_bytes(void **state)
         for (int i = 0; i < ALGO_COUNT; i++) rig_folder(folders[k][i], sizeof folders[k][i]);
     for (int k = 0; k < 2; k++) /* the same again */
         for (int i = 0; i < ALGO_COUNT; i++) alone(ALGOS[i], folders[k][i], &x[k][i]);
-    in_turn(folders[2], 60, x[2]);
-    in_turn(folders[3], 101, x[3]);
+    at_once(folders[2], false, 60, x[2]);
+    at_once(folders[3], true, 101, x[3]);
     for (int k = 1; k < 4; k++)
         for (int i = 0; i < ALGO_COUNT; i++) compare(&x[0][i], &x[k][i]);
     for (int k = 0; k < 4; k++)

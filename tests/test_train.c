@@ -155,10 +155,9 @@ static void tasks_side_by_side_equal_runs_of_their_own(void **state)
     }
 }
 
-/* Several trainings in turn, stopped and resumed, each from where it stood. */
-static void trainings_in_turn_equal_ones_alone(void **state)
+/* Several trainings, stopped and resumed, each from where it stood. */
+static void several_equal_ones_alone(bool apart)
 {
-    (void)state;
     static const char *const algos[] = {"sac", "oracle", "null"};
     char folders[3][64];
     rig x[3];
@@ -171,13 +170,56 @@ static void trainings_in_turn_equal_ones_alone(void **state)
                 fail_msg("%s", fans_error());
             list[i] = x[i].training;
         }
-        int rc = trainings_run(list, 3, rig_stops, &stop);
+        int rc = trainings_run(list, 3, apart, rig_stops, &stop);
         if (rc == 0) break;
         assert_int_equal(rc, FANS_ESTOP);
         for (int i = 0; i < 3; i++) rig_close(&x[i]);
     }
     for (int i = 0; i < 3; i++) same_as_alone(list[i], 0, algos[i], i % 2, 5);
     for (int i = 0; i < 3; i++) {
+        rig_close(&x[i]);
+        rig_remove(folders[i]);
+    }
+}
+
+static void trainings_in_turn_equal_ones_alone(void **state)
+{
+    (void)state;
+    several_equal_ones_alone(false);
+}
+
+static void trainings_apart_equal_ones_alone(void **state)
+{
+    (void)state;
+    several_equal_ones_alone(true);
+}
+
+static void spoil_a_weight(const training *t)
+{
+    const state_list *s = training_state(t, 0);
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->items[i].name, "critic/q.1.W")) ((float *)s->items[i].data)[5] = NAN;
+}
+
+/* One of several fails: its message arrives, and the others are saved where they stand. */
+static void one_that_fails_stops_the_others(void **state)
+{
+    (void)state;
+    char folders[2][64];
+    rig x[2];
+    training *list[2];
+    for (int i = 0; i < 2; i++) {
+        rig_folder(folders[i], sizeof folders[i]);
+        assert_int_equal(rig_open(&x[i], PAIR[i], i ? "sac" : "null", folders[i], 5, 1, 2), 0);
+        list[i] = x[i].training;
+    }
+    spoil_a_weight(list[1]);
+    assert_int_equal(trainings_run(list, 2, true, NULL, NULL), FANS_ENUMERIC);
+    assert_non_null(strstr(fans_error(), "loss"));
+    train_stand stand;
+    assert_int_equal(train_stand_of(folders[0], &stand), 0);
+    assert_true(stand.tick > 0);
+    for (int i = 0; i < 2; i++) {
         rig_close(&x[i]);
         rig_remove(folders[i]);
     }
@@ -286,9 +328,7 @@ static void not_a_number_in_a_weight_is_named(void **state)
     assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
     size_t n, m;
     void *before = rig_read(folder, "checkpoint.safetensors", &n);
-    const state_list *s = training_state(t.training, 0);
-    for (size_t i = 0; i < s->count; i++)
-        if (!strcmp(s->items[i].name, "critic/q.1.W")) ((float *)s->items[i].data)[5] = NAN;
+    spoil_a_weight(t.training);
     assert_int_equal(training_run(t.training, NULL, NULL), FANS_ENUMERIC);
     assert_non_null(strstr(fans_error(), "loss"));
     assert_int_equal(training_progress(t.training).steps, 60); /* in that very update */
@@ -496,6 +536,8 @@ int main(void)
         cmocka_unit_test(stopped_and_resumed_equals_uninterrupted),
         cmocka_unit_test(tasks_side_by_side_equal_runs_of_their_own),
         cmocka_unit_test(trainings_in_turn_equal_ones_alone),
+        cmocka_unit_test(trainings_apart_equal_ones_alone),
+        cmocka_unit_test(one_that_fails_stops_the_others),
         cmocka_unit_test(runs_may_leave_their_training_and_come_back),
         cmocka_unit_test(killed_and_resumed_equals_uninterrupted),
         cmocka_unit_test(no_allocation_after_the_first_update),

@@ -216,15 +216,15 @@ static void report_times(const session *s)
     for (int i = 0; i < s->training_count; i++) {
         train_times t = training_times(s->trainings[i]);
         double seconds = training_progress(s->trainings[i]).seconds;
-        if (seconds > total) total = seconds; /* they run in turn */
+        if (seconds > total) total = seconds; /* they run in turn … */
         x.worlds += t.worlds;
         x.acting += t.acting;
         x.updating += t.updating;
         x.observing += t.observing;
         x.saving += t.saving;
     }
-    double one = total / 100,
-           rest = total - x.worlds - x.acting - x.updating - x.observing - x.saving;
+    double all = s->apart ? total * s->training_count : total; /* … or not */
+    double one = all / 100, rest = all - x.worlds - x.acting - x.updating - x.observing - x.saving;
     if (total < 1) return;
     printf(
         "%.0f s: worlds %.0f %%, acting %.0f %%, updating %.0f %%, observing %.0f %%, saving %.0f "
@@ -236,7 +236,7 @@ static void report_times(const session *s)
 /* 0 when all is done, 1 when it was stopped. */
 static int train(const session *s, watch *eye)
 {
-    int rc = trainings_run(s->trainings, s->training_count, look, eye);
+    int rc = trainings_run(s->trainings, s->training_count, s->apart, look, eye);
     if (eye->terminal && !eye->quiet && rc != 0) printf("\n");
     if (rc == FANS_ESTOP) {
         sums all = sum_up(s);

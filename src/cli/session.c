@@ -187,7 +187,9 @@ int session_open(session *s, const session_wish *w)
     TRY(list_runs(s));
     TRY(pool_new(&s->pool, w->threads));
     TRY((s->backends = mem_alloc((size_t)s->run_count * sizeof(nn_backend *))) ? 0 : FANS_ENOMEM);
+    TRY((s->pools = mem_alloc((size_t)s->run_count * sizeof(pool *))) ? 0 : FANS_ENOMEM);
     TRY(nn_device_new(&s->backends[0], w->device, s->precision, s->pool, NULL, 0));
+    s->apart = nn_backend_is_beside(s->backends[0]);
     TRY((s->system = describe_system(s, w)) ? 0 : FANS_ENOMEM);
     TRY(session_group(s, w));
 out:
@@ -222,7 +224,9 @@ void session_close(session *s)
         task_free(s->configs[i].task);
         config_free(s->configs[i].config);
     }
+    for (int i = 0; s->pools && i < s->run_count; i++) pool_free(s->pools[i]);
     pool_free(s->pool);
+    mem_free(s->pools);
     mem_free(s->members);
     mem_free(s->trainings);
     mem_free(s->backends);

@@ -45,6 +45,8 @@ typedef struct session {
     nn_precision precision;
     training **trainings;
     nn_backend **backends; /* one each: what is queued for one must not wait for another */
+    pool **pools;          /* likewise, where trainings run apart; else NULL: all have `pool` */
+    bool apart;            /* they do, since they wait for a GPU */
     train_run *members;    /* [run_count] the runs once more, training by training */
     int training_count;
 } session;

@@ -81,6 +81,17 @@ static int collect(session *s, const session_run *first, train_run *out)
     return n;
 }
 
+/* With a training of its own for others to wait for, it has a share of the threads, by runs. */
+static int find_pool(session *s, int runs, pool **out)
+{
+    pool **own = &s->pools[s->training_count];
+    int rc = 0, share = pool_threads(s->pool) * runs / s->run_count;
+    if (s->apart && runs < s->run_count) TRY(pool_new(own, share > 1 ? share : 1));
+    *out = *own ? *own : s->pool;
+out:
+    return rc;
+}
+
 static int make_training(session *s, const session_wish *w, const session_run *first, int *made)
 {
     nn_backend **backend = &s->backends[s->training_count];
@@ -88,7 +99,6 @@ static int make_training(session *s, const session_wish *w, const session_run *f
                          .options = first->entry->from->options,
                          .runs = s->members + *made,
                          .config = first->entry->from->config,
-                         .pool = s->pool,
                          .command = w->command,
                          .system_json = s->system,
                          .look_only = w->look_only};
@@ -96,7 +106,8 @@ static int make_training(session *s, const session_wish *w, const session_run *f
     snprintf(setup.options.algo, sizeof setup.options.algo, "%s", setup.algo->name);
     setup.count = collect(s, first, s->members + *made);
     *made += setup.count;
-    if (!*backend) TRY(nn_device_new(backend, w->device, s->precision, s->pool, NULL, 0));
+    TRY(find_pool(s, setup.count, &setup.pool));
+    if (!*backend) TRY(nn_device_new(backend, w->device, s->precision, setup.pool, NULL, 0));
     setup.backend = *backend;
     TRY(training_new(&s->trainings[s->training_count], &setup));
     s->training_count++;

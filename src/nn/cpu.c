@@ -194,6 +194,11 @@ void nn_backend_free(nn_backend *b)
     mem_free(b);
 }
 
+bool nn_backend_is_beside(const nn_backend *b)
+{
+    return b->run != NULL;
+}
+
 const char *nn_backend_name(const nn_backend *b)
 {
     return b->name;

@@ -1,4 +1,4 @@
-/* train.c - the loop itself, and evaluation. */
+/* train.c - a step of the loop, and evaluation. */
 #include <string.h>
 
 #include "base/error.h"
@@ -61,7 +61,7 @@ out:
     return rc;
 }
 
-static bool is_done(const training *t)
+bool train_is_done(const training *t)
 {
     return t->replicas[0].tick >= t->ticks;
 }
@@ -76,52 +76,18 @@ static bool save_due(const training *t, int together)
     return cheap || os_now() - t->saved >= t->save_took * together / 0.03;
 }
 
-static int step(training *t, int together)
+int train_step(training *t, int together, pthread_mutex_t *looked_at)
 {
     int rc = 0;
     TRY(live(t, true));
-    TRY(count_step(t));
-    if (is_done(t) || save_due(t, together)) TRY(train_save(t));
-    if (is_done(t)) TRY(train_write_results(t));
+    if (looked_at) pthread_mutex_lock(looked_at);
+    rc = count_step(t);
+    if (looked_at) pthread_mutex_unlock(looked_at);
+    if (rc < 0) goto out;
+    if (train_is_done(t) || save_due(t, together)) TRY(train_save(t));
+    if (train_is_done(t)) TRY(train_write_results(t));
 out:
     return rc;
-}
-
-/* Wherever the others stand: a run's bytes do not depend on them. */
-static int stop_all(training *const *list, int count)
-{
-    int rc = 0, left = 0;
-    for (int i = 0; i < count; i++) {
-        if (is_done(list[i])) continue;
-        TRY(train_save(list[i]));
-        left++;
-    }
-    return left ? FANS_ESTOP : 0;
-out:
-    return rc;
-}
-
-int trainings_run(training *const *list, int count, train_watch_fn *watch, void *user)
-{
-    int rc = 0;
-    for (int i = 0; i < count; i++) /* it may have ended just before this */
-        if (is_done(list[i])) TRY(train_write_results(list[i]));
-    for (bool any = true; any;) {
-        any = false;
-        for (int i = 0; i < count; i++) {
-            if (is_done(list[i])) continue;
-            any = true;
-            TRY(step(list[i], count));
-            if (watch && watch(user, list[i])) return stop_all(list, count);
-        }
-    }
-out:
-    return rc;
-}
-
-int training_run(training *t, train_watch_fn *watch, void *user)
-{
-    return trainings_run(&t, 1, watch, user);
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */

@@ -75,9 +75,10 @@ train_progress training_progress(const training *t);
 typedef bool train_watch_fn(void *user, const training *t);
 int training_run(training *t, train_watch_fn *watch, void *user);
 
-/* Several in turn, a step each: while a GPU updates one, the worlds of the next step. `watch` is
- * called after every step of each; when it says so, all stop. */
-int trainings_run(training *const *list, int count, train_watch_fn *watch, void *user);
+/* Several: in turn, a step each; or `apart`, each on a thread of its own, and with a pool of its
+ * own: worth it where they wait for a GPU. `watch` is called after every step of each, once at a
+ * time; when it says so, all stop, and so they do when one fails. */
+int trainings_run(training *const *list, int count, bool apart, train_watch_fn *watch, void *user);
 
 /* Plays `episodes` in new lifetimes without learning; returns[replica · episodes + i]. `film`, if
  * given, is called after every step of the first world with that world. */

@@ -1,7 +1,10 @@
 /* train_parts.h - what the files of the training loop share: train_make.c makes a training, train.c
- * runs it, train_save.c keeps it, train_curves.c tells of it. Nobody else looks inside. */
+ * steps it, train_many.c runs one or several, train_save.c keeps it, train_curves.c tells of it.
+ * Nobody else looks inside. */
 #ifndef RL_TRAIN_PARTS_H
 #define RL_TRAIN_PARTS_H
+
+#include <pthread.h>
 
 #include "rl/checkpoint.h"
 #include "rl/train.h"
@@ -47,6 +50,11 @@ struct training {
     double save_took;      /* seconds, the last time */
     int64_t tick_started;
 };
+
+/* train.c: one step of all its runs. Checkpoints of `together` trainings share the time that they
+ * may take. Where others look at how far it is, that changes under the lock. */
+int train_step(training *t, int together, pthread_mutex_t *looked_at);
+bool train_is_done(const training *t);
 
 /* train_save.c */
 int train_make_writers(training *t);

@@ -63,6 +63,14 @@ static inline gpu *gpu_of(const nn_call *c)
 /* Keeps the first failure; returns whether this one is none. */
 bool gpu_ok(gpu *self, cudaError_t e, const char *what);
 
+/* The backend, its device chosen for the calling thread. */
+static inline gpu *gpu_here(void *arg)
+{
+    gpu *self = (gpu *)arg;
+    gpu_ok(self, cudaSetDevice(self->device), "choosing the device");
+    return self;
+}
+
 static inline unsigned blocks_of(size_t n, size_t each)
 {
     return (unsigned)((n + each - 1) / each);

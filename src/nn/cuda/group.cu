@@ -198,7 +198,7 @@ void run_adam(gpu *self, const nn_adam_step *s)
 
 void gpu_adam(void *arg, const nn_adam_step *s)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     count_on(self, &s->steps, 1);
     run_adam(self, s);
 }
@@ -221,7 +221,7 @@ __global__ static void follow(float *target, const float *source, size_t n, floa
 
 void gpu_follow(void *arg, real *target, const real *source, size_t n, real tau)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     unsigned blocks = blocks_of(n, THREADS * 4), most = (unsigned)self->processors * 8;
     if (n == 0) return;
     if (blocks > most) blocks = most;

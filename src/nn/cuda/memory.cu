@@ -8,9 +8,8 @@
 
 void *gpu_take(void *arg, size_t bytes)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     void *memory = NULL;
-    cudaSetDevice(self->device);
     if (cudaMalloc(&memory, bytes ? bytes : 1) != cudaSuccess) {
         cudaGetLastError(); /* reported as out of memory */
         return NULL;
@@ -21,14 +20,14 @@ void *gpu_take(void *arg, size_t bytes)
 
 void gpu_give(void *arg, void *memory)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
     gpu_ok(self, cudaFree(memory), "freeing memory");
 }
 
 void gpu_clear(void *arg, void *at, size_t bytes)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->lanes[0].stream), "clearing memory");
 }
 
@@ -57,7 +56,7 @@ static void send(gpu *self, void *to, const void *from, size_t bytes)
  * done. A few are taken at once by the runtime itself. */
 void gpu_copy_in(void *arg, void *to, const void *from, size_t bytes)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     if (bytes <= TAKEN_AT_ONCE) {
         send(self, to, from, bytes);
         return;
@@ -120,7 +119,7 @@ static void put_wide_rows(gpu *self, real *to, const real *from, nn_shape z, con
 void gpu_put_rows(void *arg, real *to, const real *from, nn_shape z, const nn_place *places,
                   int count)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     int most = (int)((SLOT - 16) / (sizeof *places + (size_t)z.D * sizeof *to));
     if (most == 0) return put_wide_rows(self, to, from, z, places, count);
     for (int at = 0; at < count; at += most) {
@@ -172,7 +171,7 @@ static void take_up(gpu *self, slot *s, void *to, piece_out p)
 void gpu_copy_out(void *arg, void *to, const void *from, size_t bytes)
 {
     enum { AHEAD = SLOTS / 2 };
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     slot *way[AHEAD];
     size_t pieces = (bytes + SLOT - 1) / SLOT;
     for (size_t i = 0; i < pieces + AHEAD; i++) {

@@ -146,7 +146,7 @@ static void run_piece(gpu *self, const nn_program *p, const nn_piece *x, bool st
 
 int gpu_prepare(void *arg, nn_program *p)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     compiled *x = (compiled *)self->host.alloc(sizeof *x);
     if (!x) return FANS_ENOMEM;
     p->compiled = x;
@@ -205,8 +205,7 @@ static void capture(gpu *self, const nn_program *p, compiled *x)
 
 void gpu_run(void *arg, nn_program *p)
 {
-    gpu *self = (gpu *)arg;
-    gpu_ok(self, cudaSetDevice(self->device), "choosing the device");
+    gpu *self = gpu_here(arg);
     compiled *x = (compiled *)p->compiled;
     if (x->ran && !x->graph) capture(self, p, x);
     if (x->graph)
@@ -218,7 +217,7 @@ void gpu_run(void *arg, nn_program *p)
 
 void gpu_forget(void *arg, nn_program *p)
 {
-    gpu *self = (gpu *)arg;
+    gpu *self = gpu_here(arg);
     compiled *x = (compiled *)p->compiled;
     if (!x) return;
     gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
