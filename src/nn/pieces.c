@@ -1,202 +1,13 @@
 /* pieces.c - what of a program may run beside what.
  *
  * Consecutive row steps become one piece, every other step is a piece by itself. A step waits for
- * those before it that write what it reads or writes, or read what it writes; the steps say which
- * memory that is. Nothing counts as read that a body does not look at: the gradient of a mean need
- * not wait for the mean, and so the way from a loss to its gradients is as short as can be. */
+ * those before it that write what it reads or writes, or read what it writes (uses.c), and a piece
+ * for those that its steps wait for. */
 #include "nn/pieces.h"
 
 #include <string.h>
 
-/* ---- row steps ------------------------------------------------------------------------------- */
-
-/* The gradient of a repeated operand is a sum over rows, unless only features are repeated. */
-static bool sums_rows(const nn_call *c)
-{
-    nn_shape x = c->in[0].shape, y = c->in[1].shape;
-    return c->in[1].g && (x.T != y.T || x.B != y.B);
-}
-
-static bool is_cost(const nn_step *s)
-{
-    return s->op == NN_OP_mean || s->op == NN_OP_mse || s->op == NN_OP_l1 ||
-           s->op == NN_OP_gauss_nll || s->op == NN_OP_gauss_kl;
-}
-
-/* Rows that the step works on one by one, or 0 where it does not. */
-static size_t rows_of(const nn_step *s)
-{
-    const nn_call *c = &s->call;
-    if (is_cost(s)) return s->backward ? nn_rows(c->in[0].shape) : 0;
-    switch (s->op) {
-    case NN_STEP_CHECK:
-    case NN_STEP_ADAM:
-    case NN_STEP_FOLLOW:
-    case NN_OP_linear:
-    case NN_OP_fold_mask:
-    case NN_OP_lstm:
-    case NN_OP_conv2d:
-    case NN_OP_conv2d_transpose:
-    case NN_OP_shift: /* reads its neighbour's rows */
-    case NN_OP_hold:
-    case NN_OP_pick:
-        return 0;
-    case NN_OP_add:
-    case NN_OP_mul:
-        return s->backward && sums_rows(c) ? 0 : nn_rows(c->in[0].shape);
-    case NN_OP_auto_weight:
-        return 1;
-    case NN_OP_gather:
-        return nn_rows(c->out.shape);
-    }
-    return nn_rows(c->in[0].shape);
-}
-
-/* ---- which memory ---------------------------------------------------------------------------- */
-
-/* Memory of a group: all parameters of all replicas. */
-typedef struct stretch {
-    const char *from, *to;
-} stretch;
-
-enum { MOST_READS = 2 * NN_MOST_INPUTS + 4, MOST_WRITES = NN_MOST_INPUTS + 4 };
-
-typedef struct accesses {
-    const void *reads[MOST_READS], *writes[MOST_WRITES];
-    int read_count, write_count;
-    stretch read, written;   /* a group's; empty for most */
-    const nn_program *looks; /* at the losses of this */
-} accesses;
-
-static stretch stretch_of(const real *at, size_t n)
-{
-    return (stretch){(const char *)at, (const char *)(at + n)};
-}
-
-static void note_group(accesses *a, const nn_step *s)
-{
-    if (s->op == NN_STEP_ADAM) {
-        const nn_adam_step *x = s->what;
-        size_t n = x->n * (size_t)x->replicas;
-        a->read = stretch_of(x->g, n); /* moments are nobody else's */
-        a->written = stretch_of(x->w, n);
-    } else {
-        const nn_follow_step *x = s->what;
-        a->read = stretch_of(x->source, x->n);
-        a->written = stretch_of(x->target, x->n);
-    }
-}
-
-/* Without weights: its gradient needs nothing that the cost itself has found out. */
-static bool is_even_cost(const nn_step *s)
-{
-    return is_cost(s) && s->call.in_count == s->call.attr.i[0];
-}
-
-/* What a backward body looks at, of the values: all, where nothing else is known. */
-static bool looks_at_operand(const nn_step *s, int k)
-{
-    switch (s->op) {
-    case NN_OP_add:
-    case NN_OP_affine:
-    case NN_OP_concat:
-    case NN_OP_slice:
-        return false;
-    case NN_OP_mean:
-        return k > 0;
-    }
-    return true;
-}
-
-static bool looks_at_result(const nn_step *s)
-{
-    return looks_at_operand(s, 0) && !is_cost(s) && s->op != NN_OP_mul && s->op != NN_OP_min;
-}
-
-static void note_backward(accesses *a, const nn_step *s)
-{
-    const nn_call *c = &s->call;
-    for (int k = 0; k < c->in_count; k++) {
-        if (looks_at_operand(s, k)) a->reads[a->read_count++] = c->in[k].v;
-        if (c->in[k].g) a->writes[a->write_count++] = c->in[k].g;
-    }
-    if (looks_at_result(s)) a->reads[a->read_count++] = c->out.v;
-    if (c->scratch && !is_even_cost(s)) a->writes[a->write_count++] = c->scratch;
-    a->writes[a->write_count++] = c->out.g; /* slopes may be applied in place */
-}
-
-static void note_forward(accesses *a, const nn_call *c)
-{
-    for (int k = 0; k < c->in_count; k++) a->reads[a->read_count++] = c->in[k].v;
-    if (c->counter) a->reads[a->read_count++] = c->counter;
-    if (c->scratch) a->writes[a->write_count++] = c->scratch;
-    a->writes[a->write_count++] = c->out.v;
-}
-
-static void note_step(accesses *a, const nn_step *s)
-{
-    if (s->op == NN_STEP_CHECK)
-        a->looks = s->what;
-    else if (s->op > NN_STEP_CHECK)
-        note_group(a, s);
-    else if (s->backward)
-        note_backward(a, s);
-    else
-        note_forward(a, &s->call);
-}
-
-static bool has(const void *const *list, int n, const void *x)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == x) return true;
-    return false;
-}
-
-static bool meet(const void *const *a, int n, const void *const *b, int m)
-{
-    for (int i = 0; i < n; i++)
-        if (has(b, m, a[i])) return true;
-    return false;
-}
-
-static bool inside(stretch s, const void *const *a, int n)
-{
-    for (int i = 0; i < n; i++)
-        if ((const char *)a[i] >= s.from && (const char *)a[i] < s.to) return true;
-    return false;
-}
-
-static bool overlap(stretch a, stretch b)
-{
-    return a.from < b.to && b.from < a.to;
-}
-
-static bool writes_loss(const accesses *a, const nn_program *looks)
-{
-    for (int i = 0; looks && i < looks->loss_count; i++)
-        if (has(a->writes, a->write_count, looks->losses[i].v)) return true;
-    return false;
-}
-
-/* Does one write what the other reads or writes? */
-static bool disturbs(const accesses *a, const accesses *b)
-{
-    return meet(a->writes, a->write_count, b->reads, b->read_count) ||
-           meet(a->writes, a->write_count, b->writes, b->write_count) || writes_loss(a, b->looks) ||
-           inside(a->written, b->reads, b->read_count) ||
-           inside(a->written, b->writes, b->write_count) ||
-           inside(b->read, a->writes, a->write_count) ||
-           inside(b->written, a->writes, a->write_count) || overlap(a->written, b->read) ||
-           overlap(a->written, b->written);
-}
-
-/* A group is moved only after its gradients' losses were looked at. */
-static bool must_follow(const nn_step *s, const accesses *a, const nn_step *later,
-                        const accesses *b)
-{
-    return disturbs(a, b) || disturbs(b, a) ||
-           (s->op == NN_STEP_CHECK && later->op == NN_STEP_ADAM);
-}
+#include "nn/uses.h"
 
 /* ---- while they are found -------------------------------------------------------------------- */
 
@@ -204,10 +15,10 @@ typedef struct cutter {
     const nn_program *p;
     int steps, count, room; /* of pieces */
     nn_piece *list;
-    bool *follows;  /* [steps][steps]: by later, earlier step */
-    bool *waits;    /* [room][room]: by piece, directly; */
-    bool *after;    /* … or through others */
-    accesses *uses; /* by step */
+    bool *follows;   /* [steps][steps]: by later, earlier step */
+    bool *waits;     /* [room][room]: by piece, directly; */
+    bool *after;     /* … or through others */
+    step_uses *uses; /* by step */
 } cutter;
 
 static bool *cell(const cutter *x, bool *table, int later, int earlier)
@@ -224,7 +35,7 @@ static void find_follows(cutter *x)
 {
     const nn_step *s = x->p->steps;
     for (int i = 0; i < x->steps; i++) {
-        note_step(&x->uses[i], &s[i]);
+        x->uses[i] = uses_of(&s[i]);
         for (int j = 0; j < i; j++)
             x->follows[(size_t)i * (size_t)x->steps + (size_t)j] =
                 must_follow(&s[j], &x->uses[j], &s[i], &x->uses[i]);
@@ -244,7 +55,7 @@ static bool gathers_others(const cutter *x, const nn_piece *q, const nn_step *s)
 static bool joins(const cutter *x, const nn_piece *q, const nn_step *s)
 {
     const nn_step *first = &x->p->steps[q->steps[0]];
-    return q->rows > 0 && q->count < PIECE_STEPS && rows_of(s) == q->rows &&
+    return q->rows > 0 && q->count < PIECE_STEPS && step_rows(s) == q->rows &&
            s->backward == first->backward && !gathers_others(x, q, s);
 }
 
@@ -255,7 +66,7 @@ static void cut(cutter *x)
         nn_piece *q = &x->list[x->count - 1];
         if (q->count == 0 || !joins(x, q, &x->p->steps[i])) {
             q = &x->list[x->count++];
-            q->rows = rows_of(&x->p->steps[i]);
+            q->rows = step_rows(&x->p->steps[i]);
         }
         q->steps[q->count++] = i;
     }

@@ -10,7 +10,7 @@ __device__ static real cost_weight(const nn_call *c, int r, idx row)
     return c->in_count > n ? nn_v(&c->in[n], r)[row] : 1;
 }
 
-/* dL/d(cost of this row). Without weights nothing is read that the cost has written: pieces.cu
+/* dL/d(cost of this row). Without weights nothing is read that the cost has written: nn/uses.c
  * counts on it. */
 __device__ static real row_slope(const nn_call *c, int r, idx row)
 {
