@@ -38,12 +38,13 @@ static void take_group(outcome *o, nn_group *group, int replica)
     o->from[++o->groups] = at + n;
 }
 
-static void train_sac(outcome *o, nn_backend *b, int replicas, uint64_t seed, int replica)
+static void train_sac(outcome *o, nn_backend *b, sac_sizes z, int replicas, uint64_t seed,
+                      int replica)
 {
     sac_step s;
     uint64_t seeds[MANY];
     for (int i = 0; i < replicas; i++) seeds[i] = seed + (uint64_t)i;
-    assert_ok(sac_step_new(&s, b, SAC, replicas, seeds));
+    assert_ok(sac_step_new(&s, b, z, replicas, seeds));
     uint64_t made = mem_count();
     for (int i = 0; i < STEPS; i++) assert_ok(sac_step_run(&s));
     assert_int_equal(mem_count(), made); /* no allocation while training */
@@ -72,7 +73,7 @@ static void train_fnvae(outcome *o, nn_backend *b, fnvae_sizes z, int steps, int
 static void train(outcome *o, nn_backend *b, int replicas, uint64_t seed, int replica)
 {
     memset(o, 0, sizeof *o);
-    train_sac(o, b, replicas, seed, replica);
+    train_sac(o, b, SAC, replicas, seed, replica);
     train_fnvae(o, b, SMALL, STEPS, replicas, seed, replica);
 }
 
@@ -121,14 +122,30 @@ static void steps_equal_the_cpu(void **state)
     compare(&first, &second, 1e-4, 1e-3, "small steps, CPU against GPU");
     memset(&first, 0, sizeof first);
     memset(&second, 0, sizeof second);
-    train_sac(&first, cpu, MANY, 5, MANY - 1);
-    train_sac(&second, gpu, MANY, 5, MANY - 1);
+    train_sac(&first, cpu, SAC, MANY, 5, MANY - 1);
+    train_sac(&second, gpu, SAC, MANY, 5, MANY - 1);
     compare(&first, &second, 1e-4, 1e-3, "many replicas, CPU against GPU");
     memset(&first, 0, sizeof first);
     memset(&second, 0, sizeof second);
     train_fnvae(&first, cpu, LARGE, 3, 1, 5, 0);
     train_fnvae(&second, gpu, LARGE, 3, 1, 5, 0);
     compare(&first, &second, 1e-4, 1e-3, "larger steps, CPU against GPU");
+}
+
+/* As small as can be, for those who look at every access (cuda_sanitizer.sh). */
+static void tiny_steps_equal_the_cpu(void **state)
+{
+    (void)state;
+    sac_sizes sac = {.obs = 5, .act = 2, .width = 16, .batch = 12};
+    fnvae_sizes z = {
+        .d = 2, .m = 1, .p = 2, .q = 1, .encoder = 72, .bank = 6, .dense = 8, .T = 3, .B = 4};
+    memset(&first, 0, sizeof first);
+    memset(&second, 0, sizeof second);
+    train_sac(&first, cpu, sac, 2, 5, 1);
+    train_sac(&second, gpu, sac, 2, 5, 1);
+    train_fnvae(&first, cpu, z, STEPS, 2, 5, 1);
+    train_fnvae(&second, gpu, z, STEPS, 2, 5, 1);
+    compare(&first, &second, 1e-4, 1e-3, "tiny steps, CPU against GPU");
 }
 
 static void the_same_run_gives_the_same_bytes(void **state)
@@ -139,8 +156,8 @@ static void the_same_run_gives_the_same_bytes(void **state)
     assert_memory_equal(&first, &second, sizeof first);
     memset(&first, 0, sizeof first);
     memset(&second, 0, sizeof second);
-    train_sac(&first, gpu, MANY, 5, MANY - 1);
-    train_sac(&second, gpu, MANY, 5, MANY - 1);
+    train_sac(&first, gpu, SAC, MANY, 5, MANY - 1);
+    train_sac(&second, gpu, SAC, MANY, 5, MANY - 1);
     assert_memory_equal(&first, &second, sizeof first);
     memset(&first, 0, sizeof first);
     memset(&second, 0, sizeof second);
@@ -196,8 +213,8 @@ static void lower_precisions_stay_near(void **state)
         for (int i = 0; i < 2; i++) {
             memset(&first, 0, sizeof first);
             memset(&second, 0, sizeof second);
-            train_sac(&first, gpu, replicas[i], 5, replicas[i] - 1);
-            train_sac(&second, b, replicas[i], 5, replicas[i] - 1);
+            train_sac(&first, gpu, SAC, replicas[i], 5, replicas[i] - 1);
+            train_sac(&second, b, SAC, replicas[i], 5, replicas[i] - 1);
             snprintf(what, sizeof what, "%s, SAC, %d replicas", kinds[k].name, replicas[i]);
             assert_near(&first, &second, 2e-2, what);
         }
@@ -304,6 +321,7 @@ static void not_a_number_is_named_and_spoils_nothing(void **state)
 static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiny_steps_equal_the_cpu),
         cmocka_unit_test(steps_equal_the_cpu),
         cmocka_unit_test(the_same_run_gives_the_same_bytes),
         cmocka_unit_test(replicas_agree_with_runs_of_their_own),
