@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "nn/pieces.h"
+#include "nn/uses.h"
 
 enum { SHUFFLED_MOST = 1024 }; /* pieces */
 
@@ -15,12 +16,42 @@ static rng shuffled_order;
 static const nn_program *shuffled_latest; /* that was prepared */
 static const pieces_memory shuffled_memory = {mem_alloc, mem_free};
 
+/* Every wait that the steps ask for is there: whoever must come later is in a later place of the
+ * same piece, or in a piece that waits for the other, directly or through others. */
+static inline void shuffled_check(const nn_program *p, const nn_pieces *x)
+{
+    static bool after[SHUFFLED_MOST][SHUFFLED_MOST];
+    static int piece[SHUFFLED_MOST], place[SHUFFLED_MOST];
+    assert_true(p->step_count <= SHUFFLED_MOST && x->count <= SHUFFLED_MOST);
+    for (int i = 0; i < x->count; i++) {
+        for (int k = 0; k < x->list[i].count; k++) {
+            piece[x->list[i].steps[k]] = i;
+            place[x->list[i].steps[k]] = k;
+        }
+        memset(after[i], 0, sizeof after[i]);
+        for (int j = 0; j < i; j++)
+            for (int k = 0; piece_waits(x, i, j) && k <= j; k++)
+                after[i][k] = after[i][k] || k == j || after[j][k];
+    }
+    for (int i = 0; i < (int)p->step_count; i++) {
+        const nn_step *s = &p->steps[i];
+        step_uses a = uses_of(s);
+        if (s->backward || s->op == NN_STEP_ADAM) assert_true(after[piece[i]][0]);
+        if (s->call.counter && !s->backward) assert_true(after[x->count - 1][piece[i]]);
+        for (int j = i + 1; j < (int)p->step_count; j++) {
+            step_uses b = uses_of(&p->steps[j]);
+            if (!must_follow(s, &a, &p->steps[j], &b)) continue;
+            assert_true(piece[i] == piece[j] ? place[i] < place[j] : after[piece[j]][piece[i]]);
+        }
+    }
+}
+
 static inline int shuffled_prepare(void *self, nn_program *p)
 {
     (void)self;
     nn_pieces *x = mem_alloc(sizeof *x);
     assert_true(x && pieces_new(x, p, 8, shuffled_memory));
-    assert_true(x->count <= SHUFFLED_MOST);
+    shuffled_check(p, x);
     p->compiled = x;
     shuffled_latest = p;
     return 0;

@@ -9,7 +9,7 @@ typedef struct learned {
     size_t count;
 } learned;
 
-/* Through all stages of learning, with a step of beliefs at the end. */
+/* Through all stages of learning. */
 static void learn(learned *out, nn_backend *b, const fnvae_options *o)
 {
     fnvae *f;

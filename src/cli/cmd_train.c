@@ -48,20 +48,26 @@ static void duration(double seconds, char *out, size_t size)
 /* Of all runs together. */
 typedef struct sums {
     double steps, total, rate; /* rate: steps a second since the start */
+    double left;               /* seconds, of the training that takes longest */
     int64_t episodes;          /* of the run that is behind most */
 } sums;
 
 static sums sum_up(const session *s)
 {
     sums all = {.episodes = INT64_MAX};
+    double lived = 0, seconds = 1e-9;
     for (int i = 0; i < s->training_count; i++) {
         train_progress p = training_progress(s->trainings[i]);
         double runs = training_count(s->trainings[i]);
         all.steps += (double)p.steps * runs;
         all.total += (double)p.total * runs;
-        all.rate += (double)(p.steps - p.since) * runs / fmax(p.seconds, 1e-9);
+        lived += (double)(p.steps - p.since) * runs;
+        seconds = fmax(seconds, p.seconds);
+        all.left = fmax(all.left, (double)(p.total - p.steps) * p.seconds /
+                                      fmax((double)(p.steps - p.since), 1));
         if (p.episodes < all.episodes) all.episodes = p.episodes;
     }
+    all.rate = lived / seconds;
     return all;
 }
 
@@ -116,7 +122,7 @@ static void say(const watch *w)
     sums all = sum_up(s);
     char left[32];
     text line = {0};
-    duration((all.total - all.steps) / fmax(all.rate, 1e-9), left, sizeof left);
+    duration(all.left, left, sizeof left);
     text_add(&line, "%3d%%  episode %lld", (int)(100 * fmin(all.steps / all.total, 1)),
              (long long)all.episodes);
     if (s->entry_count == 1) add_returns(s, &line);
@@ -212,18 +218,19 @@ static int report(const session *s, const char *json)
 static void report_times(const session *s)
 {
     train_times x = {0};
-    double total = 0;
+    double total = 0, each = 0;
     for (int i = 0; i < s->training_count; i++) {
         train_times t = training_times(s->trainings[i]);
         double seconds = training_progress(s->trainings[i]).seconds;
-        if (seconds > total) total = seconds; /* they run in turn … */
+        total = fmax(total, seconds);
+        each += seconds;
         x.worlds += t.worlds;
         x.acting += t.acting;
         x.updating += t.updating;
         x.observing += t.observing;
         x.saving += t.saving;
     }
-    double all = s->apart ? total * s->training_count : total; /* … or not */
+    double all = s->apart ? each : total; /* in turn, they share it */
     double one = all / 100, rest = all - x.worlds - x.acting - x.updating - x.observing - x.saving;
     if (total < 1) return;
     printf(

@@ -81,7 +81,8 @@ static int collect(session *s, const session_run *first, train_run *out)
     return n;
 }
 
-/* With a training of its own for others to wait for, it has a share of the threads, by runs. */
+/* Trainings that run apart have a share of the threads each, by the number of runs; at least one,
+ * the thread that drives it. */
 static int find_pool(session *s, int runs, pool **out)
 {
     pool **own = &s->pools[s->training_count];

@@ -1,8 +1,9 @@
 /* pieces.c - what of a program may run beside what.
  *
- * Consecutive row steps become one piece, every other step is a piece by itself. A step waits for
- * those before it that write what it reads or writes, or read what it writes (uses.c), and a piece
- * for those that its steps wait for. */
+ * Consecutive row steps become one piece, and so do those that follow each other on the longest
+ * way; every other step is a piece by itself. A step waits for those before it that write what it
+ * reads or writes, or read what it writes (uses.c), and a piece for those that its steps wait for.
+ */
 #include "nn/pieces.h"
 
 #include <string.h>

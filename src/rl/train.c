@@ -47,10 +47,18 @@ out:
     return rc;
 }
 
+bool train_is_done(const training *t)
+{
+    return t->replicas[0].tick >= t->ticks;
+}
+
 static int count_step(training *t)
 {
     int rc = 0;
+    train_lock(t);
     for (int r = 0; r < t->count; r++) t->replicas[r].tick++;
+    if (train_is_done(t)) t->ended = os_now();
+    train_unlock(t);
     for (int i = 0; i < t->rows; i++) {
         int r = i / t->worlds_each, w = i % t->worlds_each;
         t->replicas[r].gain[w] += (double)t->now.reward[i];
@@ -59,11 +67,6 @@ static int count_step(training *t)
     }
 out:
     return rc;
-}
-
-bool train_is_done(const training *t)
-{
-    return t->replicas[0].tick >= t->ticks;
 }
 
 /* With many runs a checkpoint takes its time: then it comes less often, so that those of all
@@ -76,14 +79,11 @@ static bool save_due(const training *t, int together)
     return cheap || os_now() - t->saved >= t->save_took * together / 0.03;
 }
 
-int train_step(training *t, int together, pthread_mutex_t *looked_at)
+int train_step(training *t, int together)
 {
     int rc = 0;
     TRY(live(t, true));
-    if (looked_at) pthread_mutex_lock(looked_at);
-    rc = count_step(t);
-    if (looked_at) pthread_mutex_unlock(looked_at);
-    if (rc < 0) goto out;
+    TRY(count_step(t));
     if (train_is_done(t) || save_due(t, together)) TRY(train_save(t));
     if (train_is_done(t)) TRY(train_write_results(t));
 out:
@@ -136,7 +136,7 @@ train_progress training_progress(const training *t)
     return (train_progress){.steps = t->replicas[0].tick * t->worlds_each,
                             .total = t->ticks * t->worlds_each,
                             .episodes = t->replicas[0].episodes,
-                            .seconds = os_now() - t->started,
+                            .seconds = (t->ended > 0 ? t->ended : os_now()) - t->started,
                             .since = t->tick_started * t->worlds_each};
 }
 

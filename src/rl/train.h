@@ -65,7 +65,7 @@ int train_movements(const task *t, fans_moving *list);
 typedef struct train_progress {
     int64_t steps, total; /* of each run */
     int64_t episodes;     /* of the first run */
-    double seconds;       /* since this process began to train */
+    double seconds;       /* since this process began to train, until it was done */
     int64_t since;        /* steps that were done before that */
 } train_progress;
 train_progress training_progress(const training *t);
@@ -76,8 +76,9 @@ typedef bool train_watch_fn(void *user, const training *t);
 int training_run(training *t, train_watch_fn *watch, void *user);
 
 /* Several: in turn, a step each; or `apart`, each on a thread of its own, and with a pool of its
- * own: worth it where they wait for a GPU. `watch` is called after every step of each, once at a
- * time; when it says so, all stop, and so they do when one fails. */
+ * own: worth it where they wait for a GPU. `watch` is called after every step of each, one call at
+ * a time, and may ask all for their progress and returns; when it says so, all stop, and so they do
+ * when one fails. */
 int trainings_run(training *const *list, int count, bool apart, train_watch_fn *watch, void *user);
 
 /* Plays `episodes` in new lifetimes without learning; returns[replica · episodes + i]. `film`, if

@@ -69,9 +69,11 @@ out:
 int train_end_episode(training *t, int r, int w)
 {
     replica *p = &t->replicas[r];
+    train_lock(t);
     p->recent[p->episodes % TRAIN_RECENT] = p->gain[w];
     p->lengths[p->episodes % TRAIN_RECENT] = (double)p->length[w];
     p->episodes++;
+    train_unlock(t);
     int rc = write_episode(t, r, w);
     p->gain[w] = 0;
     p->length[w] = 0;

@@ -31,7 +31,7 @@ static int run_in_turn(training *const *list, int count, train_watch_fn *watch, 
         for (int i = 0; i < count; i++) {
             if (train_is_done(list[i])) continue;
             any = true;
-            TRY(train_step(list[i], count, NULL));
+            TRY(train_step(list[i], count));
             if (watch && watch(user, list[i])) return stop_all(list, count);
         }
     }
@@ -41,7 +41,8 @@ out:
 
 /* ---- apart ----------------------------------------------------------------------------------- */
 
-/* What the drivers share. The lock is held by whoever changes or looks at what `watch` may see. */
+/* What the drivers share. The lock is held while `watch` looks, and while a training changes what
+ * it may look at: progress and returns. */
 typedef struct crew {
     pthread_mutex_t lock;
     bool stop;
@@ -73,7 +74,7 @@ static void *drive(void *arg)
     driver *d = arg;
     bool stop = false;
     while (d->rc == 0 && !stop && !train_is_done(d->t)) {
-        d->rc = train_step(d->t, 1, &d->crew->lock);
+        d->rc = train_step(d->t, 1);
         stop = look_around(d, d->rc);
     }
     if (d->rc == 0 && !train_is_done(d->t)) {
@@ -104,6 +105,7 @@ static int run_apart(training *const *list, int count, train_watch_fn *watch, vo
     pthread_mutex_init(&c.lock, NULL);
     for (; started < count && rc == 0; started++) {
         all[started] = (driver){.t = list[started], .crew = &c};
+        list[started]->looked_at = &c.lock;
         rc = pthread_create(&all[started].thread, NULL, drive, &all[started]);
     }
     if (rc != 0) { /* the last one has no thread: the others stop */
@@ -113,6 +115,7 @@ static int run_apart(training *const *list, int count, train_watch_fn *watch, vo
         pthread_mutex_unlock(&c.lock);
     }
     for (int i = 0; i < started; i++) pthread_join(all[i].thread, NULL);
+    for (int i = 0; i < count; i++) list[i]->looked_at = NULL;
     if (rc != 0)
         rc = fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", started + 1, count);
     else

@@ -48,12 +48,25 @@ struct training {
     train_times times;
     double started, saved; /* when this process began, and when wall time was last taken */
     double save_took;      /* seconds, the last time */
+    double ended;          /* when it was done; 0 until then */
     int64_t tick_started;
+    pthread_mutex_t *looked_at; /* held while that changes which others may look at; or NULL */
 };
 
+/* Progress and returns: what `watch` may ask every training for. */
+static inline void train_lock(const training *t)
+{
+    if (t->looked_at) pthread_mutex_lock(t->looked_at);
+}
+
+static inline void train_unlock(const training *t)
+{
+    if (t->looked_at) pthread_mutex_unlock(t->looked_at);
+}
+
 /* train.c: one step of all its runs. Checkpoints of `together` trainings share the time that they
- * may take. Where others look at how far it is, that changes under the lock. */
-int train_step(training *t, int together, pthread_mutex_t *looked_at);
+ * may take. */
+int train_step(training *t, int together);
 bool train_is_done(const training *t);
 
 /* train_save.c */

@@ -1,9 +1,9 @@
 /* rows.cu - operators that work on each row by itself, several in one kernel.
  *
  * A policy's head is eight such operators on 256 rows of 6 numbers: as kernels of their own they
- * would cost eight launches and next to no work. So consecutive steps over the same rows become one
- * kernel, in which a block takes some rows through all steps; nothing passes between blocks. The
- * steps' calls travel as kernel arguments: fetching them from memory would take longer than the
+ * would cost eight launches and next to no work. So steps over the same rows (nn/pieces.c) become
+ * one kernel, in which a block takes some rows through all steps; nothing passes between blocks.
+ * The steps' calls travel as kernel arguments: fetching them from memory would take longer than the
  * work. */
 #include "nn/cuda/rows.cuh"
 #include "nn/cuda/rows_cost.cuh"

@@ -76,11 +76,12 @@ __global__ static void policy_backward(const __grid_constant__ policy p)
 
 /* ---- recognising them ------------------------------------------------------------------------ */
 
-/* Each step once, in whatever order. */
+/* Each step once, in whatever order, all in the same direction. */
 static bool sort_steps(policy *p, const nn_step *steps)
 {
     int found = 0;
     for (int i = 0; i < STEPS; i++) {
+        if (steps[i].backward != steps[0].backward) return false;
         const nn_call *c = &steps[i].call;
         nn_call *to = NULL;
         switch (steps[i].op) {
