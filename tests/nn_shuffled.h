@@ -14,7 +14,7 @@ enum { SHUFFLED_MOST = 1024 }; /* pieces */
 static nn_backend shuffled_cpu; /* whose bodies are run */
 static rng shuffled_order;
 static const nn_program *shuffled_latest; /* that was prepared */
-static const pieces_memory shuffled_memory = {mem_alloc, mem_free};
+static const nn_host shuffled_memory = {mem_alloc, mem_free};
 
 /* Every wait that the steps ask for is there: whoever must come later is in a later place of the
  * same piece, or in a piece that waits for the other, directly or through others. */
@@ -50,7 +50,7 @@ static inline int shuffled_prepare(void *self, nn_program *p)
 {
     (void)self;
     nn_pieces *x = mem_alloc(sizeof *x);
-    assert_true(x && pieces_new(x, p, 8, shuffled_memory));
+    assert_true(x && pieces_new(x, p, 8, &shuffled_memory));
     shuffled_check(p, x);
     p->compiled = x;
     shuffled_latest = p;
@@ -61,7 +61,7 @@ static inline void shuffled_forget(void *self, nn_program *p)
 {
     (void)self;
     if (!p->compiled) return;
-    pieces_free(p->compiled, shuffled_memory);
+    pieces_free(p->compiled, &shuffled_memory);
     mem_free(p->compiled);
 }
 

@@ -35,7 +35,7 @@ static void *open_library(char *why, size_t size)
 static int open_backend(nn_backend *b, const nn_cuda_options *o, char *why, size_t size)
 {
     const nn_cuda_abi abi = nn_cuda_abi_here();
-    const nn_cuda_host host = {mem_alloc, mem_free};
+    const nn_host host = {mem_alloc, mem_free};
     nn_cuda_open_fn *open_it = NULL;
     void *library = open_library(why, size);
     if (!library) return FANS_EIO;

@@ -20,16 +20,10 @@ NN_FN nn_cuda_abi nn_cuda_abi_here(void)
     return a;
 }
 
-/* What the library needs of the program: memory that is counted. */
-typedef struct nn_cuda_host {
-    void *(*alloc)(size_t bytes);
-    void (*free)(void *memory);
-} nn_cuda_host;
-
 /* Fills in the backend; or returns -1 with one line in `why`. With `b` NULL only looks for a device
  * and describes it in `why`. */
 #define NN_CUDA_OPEN "fans_cuda_open"
-typedef int nn_cuda_open_fn(const nn_cuda_abi *abi, const nn_cuda_host *host, nn_backend *b,
+typedef int nn_cuda_open_fn(const nn_cuda_abi *abi, const nn_host *host, nn_backend *b,
                             const nn_cuda_options *o, char *why, size_t size);
 
 #endif

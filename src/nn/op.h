@@ -176,6 +176,13 @@ struct nn_backend {
     void (*fault)(void *self, bool wait, nn_fault *f);
 };
 
+/* What a backend in a library of its own needs of the program: memory that is counted, and clear.
+ */
+typedef struct nn_host {
+    void *(*alloc)(size_t bytes);
+    void (*free)(void *memory);
+} nn_host;
+
 /* ---- for bodies ------------------------------------------------------------------------------ */
 
 NN_FN real *nn_v(const nn_tensor *t, int r)

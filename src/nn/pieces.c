@@ -237,16 +237,16 @@ static void find(cutter *x, int *last, int lanes)
     choose_lanes(x, last, lanes);
 }
 
-bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, pieces_memory m)
+bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, const nn_host *m)
 {
     size_t steps = p->step_count, room = steps + 2;
     cutter x = {.p = p, .steps = (int)steps, .room = (int)room};
-    int *last = m.alloc((size_t)lanes * sizeof *last);
-    x.list = m.alloc(room * sizeof *x.list);
-    x.follows = m.alloc(room * room);
-    x.waits = m.alloc(room * room);
-    x.after = m.alloc(room * room);
-    x.uses = m.alloc(room * sizeof *x.uses);
+    int *last = m->alloc((size_t)lanes * sizeof *last);
+    x.list = m->alloc(room * sizeof *x.list);
+    x.follows = m->alloc(room * room);
+    x.waits = m->alloc(room * room);
+    x.after = m->alloc(room * room);
+    x.uses = m->alloc(room * sizeof *x.uses);
     bool enough = last && x.list && x.follows && x.waits && x.after && x.uses;
     if (enough) {
         find(&x, last, lanes);
@@ -255,19 +255,19 @@ bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, pieces_memory m)
             memmove(x.waits + (size_t)i * (size_t)x.count, cell(&x, x.waits, i, 0),
                     (size_t)x.count);
     } else {
-        m.free(x.list);
-        m.free(x.waits);
+        m->free(x.list);
+        m->free(x.waits);
     }
-    m.free(last);
-    m.free(x.follows);
-    m.free(x.after);
-    m.free(x.uses);
+    m->free(last);
+    m->free(x.follows);
+    m->free(x.after);
+    m->free(x.uses);
     return enough;
 }
 
-void pieces_free(nn_pieces *x, pieces_memory m)
+void pieces_free(nn_pieces *x, const nn_host *m)
 {
-    m.free(x->list);
-    m.free(x->waits);
+    m->free(x->list);
+    m->free(x->waits);
     *x = (nn_pieces){0};
 }

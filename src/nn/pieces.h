@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { PIECE_STEPS = 24 };
+enum { PIECE_STEPS = 24 }; /* at most */
 
 /* One or several row steps, a single other step, or none: the start (gradients of losses are set,
  * others cleared, optimiser steps counted) and the end (random operators are counted). */
@@ -28,15 +28,9 @@ typedef struct nn_pieces {
     bool *waits; /* [count][count]: for an earlier one, and through no other */
 } nn_pieces;
 
-/* Memory is cleared. */
-typedef struct pieces_memory {
-    void *(*alloc)(size_t bytes);
-    void (*free)(void *memory);
-} pieces_memory;
-
 /* Whether there was memory. */
-bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, pieces_memory m);
-void pieces_free(nn_pieces *x, pieces_memory m);
+bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, const nn_host *m);
+void pieces_free(nn_pieces *x, const nn_host *m);
 
 static inline bool piece_waits(const nn_pieces *x, int later, int earlier)
 {

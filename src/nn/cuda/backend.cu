@@ -192,7 +192,7 @@ static int describe(int device, cudaDeviceProp *d, char *why, size_t size)
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT int fans_cuda_open(const nn_cuda_abi *abi, const nn_cuda_host *host, nn_backend *b,
+EXPORT int fans_cuda_open(const nn_cuda_abi *abi, const nn_host *host, nn_backend *b,
                           const nn_cuda_options *o, char *why, size_t size)
 {
     const nn_cuda_abi ours = nn_cuda_abi_here();

@@ -40,7 +40,7 @@ typedef struct fault_word {
 } fault_word;
 
 typedef struct gpu {
-    nn_cuda_host host;
+    nn_host host;
     int device, processors;
     nn_precision precision;
     bool early; /* kernels may be started before those they wait for are done */
@@ -96,9 +96,10 @@ void gpu_follow(void *self, real *target, const real *source, size_t n, real tau
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* Steps that work on each row by itself, all on as many rows: rows.cu. */
-enum { MOST_ROW_STEPS = 24 };
+/* Steps that work on each row by itself, all on as many rows: rows.cu. Those behind a policy have
+ * kernels of their own (rows_policy.cu), which the second queues if these are such steps. */
 void run_row_steps(gpu *self, const nn_step *steps, int count, size_t rows);
+bool run_policy_steps(gpu *self, const nn_step *steps, int count);
 
 /* A single step of a body, for those that are made of a row step and something else. */
 void run_row_step(const nn_call *c, int op, bool backward);

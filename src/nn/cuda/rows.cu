@@ -5,10 +5,11 @@
  * one kernel, in which a block takes some rows through all steps; nothing passes between blocks.
  * The steps' calls travel as kernel arguments: fetching them from memory would take longer than the
  * work. */
-#include "nn/cuda/rows.cuh"
+#include "nn/cuda/cuda.cuh"
 #include "nn/cuda/rows_cost.cuh"
 #include "nn/cuda/rows_gauss.cuh"
 #include "nn/cuda/rows_point.cuh"
+#include "nn/pieces.h"
 
 typedef struct row_step {
     int op;
@@ -142,12 +143,12 @@ static void launch_list(gpu *self, const row_step *steps, int count, size_t rows
     else if (count <= 6)
         run_list<6>(self, steps, count, rows);
     else
-        run_list<MOST_ROW_STEPS>(self, steps, count, rows);
+        run_list<PIECE_STEPS>(self, steps, count, rows);
 }
 
 void run_row_steps(gpu *self, const nn_step *steps, int count, size_t rows)
 {
-    static thread_local row_step list[MOST_ROW_STEPS];
+    static thread_local row_step list[PIECE_STEPS];
     if (run_policy_steps(self, steps, count)) return;
     for (int i = 0; i < count; i++) list[i] = {steps[i].op, steps[i].backward, steps[i].call};
     launch_list(self, list, count, rows);

@@ -6,16 +6,22 @@
 #include "nn/cuda/rows_point.cuh"
 #include "nn/gates.h"
 
+/* Number i of this run's noise. */
+__device__ static float noise_at(const nn_call *c, int r, idx i)
+{
+    float e[4]; /* a block yields four; its neighbours compute it again */
+    uint64_t first = *c->counter * (c->scratch_size / 4);
+    rng_normal_block(c->seeds[r], c->purpose, 0, first + i / 4, e);
+    return i % 4 == 0 ? e[0] : i % 4 == 1 ? e[1] : i % 4 == 2 ? e[2] : e[3];
+}
+
 __device__ static void rows_gauss_sample(const nn_call *c, int r, idx from, idx to)
 {
     const real *mean = nn_v(&c->in[0], r), *log_std = nn_v(&c->in[1], r);
     real *eps = nn_scratch(c, r), *y = nn_v(&c->out, r);
-    uint64_t first = *c->counter * (c->scratch_size / 4);
     EACH(i, c->out.shape.D)
     {
-        float e[4]; /* a block yields four; its neighbours compute it again */
-        rng_normal_block(c->seeds[r], c->purpose, 0, first + i / 4, e);
-        float mine = i % 4 == 0 ? e[0] : i % 4 == 1 ? e[1] : i % 4 == 2 ? e[2] : e[3];
+        float mine = noise_at(c, r, i);
         eps[i] = mine;
         y[i] = mean[i] + nn_exp(log_std[i]) * mine;
     }
@@ -33,21 +39,26 @@ __device__ static void rows_gauss_sample_back(const nn_call *c, int r, idx from,
     }
 }
 
+/* What one dimension takes from log π(tanh u). */
+__device__ static real squash_term(real u, real mean, real s)
+{
+    const real half_log_2pi = 0.91893853320467274178f, ln2 = 0.69314718055994530942f;
+    real z = (u - mean) * nn_exp(-s);
+    return z * z / 2 + s + half_log_2pi + 2 * (ln2 - u - nn_softplus(-2 * u));
+}
+
 /* A warp per row: its lanes compute the terms, which are then added up in order. */
 __device__ static void rows_squash_logp(const nn_call *c, int r, idx from, idx to)
 {
-    const real half_log_2pi = 0.91893853320467274178f, ln2 = 0.69314718055994530942f;
     int D = c->in[0].shape.D, lane_of = (int)threadIdx.x % 32;
     for (idx row = from + threadIdx.x / 32; row < to; row += blockDim.x / 32) {
         real sum = 0;
         for (int base = 0; base < D; base += 32) {
             idx i = row * (idx)D + (idx)(base + lane_of);
             real term = 0;
-            if (base + lane_of < D) {
-                real u = nn_v(&c->in[0], r)[i], s = nn_v(&c->in[2], r)[i];
-                real z = (u - nn_v(&c->in[1], r)[i]) * nn_exp(-s);
-                term = z * z / 2 + s + half_log_2pi + 2 * (ln2 - u - nn_softplus(-2 * u));
-            }
+            if (base + lane_of < D)
+                term = squash_term(nn_v(&c->in[0], r)[i], nn_v(&c->in[1], r)[i],
+                                   nn_v(&c->in[2], r)[i]);
             for (int j = 0; j < 32 && base + j < D; j++) sum -= __shfl_sync(~0u, term, j);
         }
         if (lane_of == 0) nn_v(&c->out, r)[row] = sum;

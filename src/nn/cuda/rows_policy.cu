@@ -5,7 +5,7 @@
  * most of what they take, and an update of SAC waits for them three times. Here the numbers of an
  * action stay in registers. Results are those of the row steps (rows_gauss.cuh), bit by bit. */
 #include "nn/cuda/cuda.cuh"
-#include "nn/cuda/rows.cuh"
+#include "nn/cuda/rows_gauss.cuh"
 
 enum { THREADS = 128, STEPS = 6, MOST_ACTIONS = 32 }; /* forward, a warp takes a row */
 
@@ -21,18 +21,9 @@ __device__ static float clipped(const policy &p, float x)
     return v > high ? high : v;
 }
 
-__device__ static float draw(const nn_call &c, int r, unsigned i)
-{
-    float e[4]; /* a block yields four; its neighbours compute it again */
-    uint64_t first = *c.counter * (c.scratch_size / 4);
-    rng_normal_block(c.seeds[r], c.purpose, 0, first + i / 4, e);
-    return i % 4 == 0 ? e[0] : i % 4 == 1 ? e[1] : i % 4 == 2 ? e[2] : e[3];
-}
-
 __global__ static void policy_forward(const __grid_constant__ policy p)
 {
     await_previous();
-    const float half_log_2pi = 0.91893853320467274178f, ln2 = 0.69314718055994530942f;
     unsigned m = (unsigned)p.mean.out.shape.D, lane_of = threadIdx.x % 32;
     unsigned row = (blockIdx.x * THREADS + threadIdx.x) / 32, i = row * m + lane_of;
     int r = (int)blockIdx.y;
@@ -40,9 +31,9 @@ __global__ static void policy_forward(const __grid_constant__ policy p)
     if (row >= nn_rows(p.mean.out.shape)) return;
     if (lane_of < m) {
         const float *x = nn_v(&p.mean.in[0], r) + (size_t)row * 2 * m + lane_of;
-        float mean = x[0], log_std = x[m], s = clipped(p, log_std), eps = draw(p.sample, r, i);
-        float u = mean + nn_exp(s) * eps, z = (u - mean) * nn_exp(-s);
-        term = z * z / 2 + s + half_log_2pi + 2 * (ln2 - u - nn_softplus(-2 * u));
+        float mean = x[0], log_std = x[m], s = clipped(p, log_std), eps = noise_at(&p.sample, r, i);
+        float u = mean + nn_exp(s) * eps;
+        term = squash_term(u, mean, s);
         nn_v(&p.mean.out, r)[i] = mean;
         nn_v(&p.log_std.out, r)[i] = log_std;
         nn_v(&p.clip.out, r)[i] = s;
@@ -76,42 +67,34 @@ __global__ static void policy_backward(const __grid_constant__ policy p)
 
 /* ---- recognising them ------------------------------------------------------------------------ */
 
-/* Each step once, in whatever order, all in the same direction. */
+/* Which of them a step may be, or NULL. */
+static nn_call *part_of(policy *p, const nn_step *s)
+{
+    switch (s->op) {
+    case NN_OP_slice:
+        return s->call.attr.i[0] == 0 ? &p->mean : &p->log_std;
+    case NN_OP_clip:
+        return &p->clip;
+    case NN_OP_gauss_sample:
+        return &p->sample;
+    case NN_OP_activate:
+        return s->call.attr.i[0] == NN_TANH ? &p->tanh : NULL;
+    case NN_OP_squash_logp:
+        return &p->logp;
+    }
+    return NULL;
+}
+
+/* Each of the six once, in whatever order, all in the same direction. */
 static bool sort_steps(policy *p, const nn_step *steps)
 {
-    int found = 0;
+    *p = {};
     for (int i = 0; i < STEPS; i++) {
-        if (steps[i].backward != steps[0].backward) return false;
-        const nn_call *c = &steps[i].call;
-        nn_call *to = NULL;
-        switch (steps[i].op) {
-        case NN_OP_slice:
-            to = c->attr.i[0] == 0 ? &p->mean : &p->log_std;
-            found |= c->attr.i[0] == 0 ? 1 : 2;
-            break;
-        case NN_OP_clip:
-            to = &p->clip;
-            found |= 4;
-            break;
-        case NN_OP_gauss_sample:
-            to = &p->sample;
-            found |= 8;
-            break;
-        case NN_OP_activate:
-            if (c->attr.i[0] != NN_TANH) return false;
-            to = &p->tanh;
-            found |= 16;
-            break;
-        case NN_OP_squash_logp:
-            to = &p->logp;
-            found |= 32;
-            break;
-        default:
-            return false;
-        }
-        *to = *c;
+        nn_call *to = part_of(p, &steps[i]);
+        if (!to || to->replicas > 0 || steps[i].backward != steps[0].backward) return false;
+        *to = steps[i].call;
     }
-    return found == 63;
+    return true;
 }
 
 static bool belong_together(const policy *p)

@@ -8,7 +8,6 @@
 #include "nn/pieces.h"
 
 enum { MOST_ENDS = 32 }; /* losses or counters that one kernel looks at */
-static_assert((int)PIECE_STEPS == (int)MOST_ROW_STEPS, "row steps that one kernel takes");
 
 typedef struct compiled {
     nn_pieces pieces;
@@ -151,7 +150,7 @@ int gpu_prepare(void *arg, nn_program *p)
     if (!x) return FANS_ENOMEM;
     p->compiled = x;
     fuse_slopes(p);
-    if (!pieces_new(&x->pieces, p, LANES, {self->host.alloc, self->host.free})) return FANS_ENOMEM;
+    if (!pieces_new(&x->pieces, p, LANES, &self->host)) return FANS_ENOMEM;
     x->done = (cudaEvent_t *)self->host.alloc((size_t)x->pieces.count * sizeof *x->done);
     if (!x->done) return FANS_ENOMEM;
     for (int i = 0; i < x->pieces.count; i++)
@@ -226,7 +225,7 @@ void gpu_forget(void *arg, nn_program *p)
         if (x->done[i]) cudaEventDestroy(x->done[i]);
     if (x->start) cudaEventDestroy(x->start);
     self->host.free(x->done);
-    pieces_free(&x->pieces, {self->host.alloc, self->host.free});
+    pieces_free(&x->pieces, &self->host);
     self->host.free(x);
     p->compiled = NULL;
 }
