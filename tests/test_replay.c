@@ -98,6 +98,81 @@ static void rows_come_back_in_the_order_they_were_lived(void **unused)
     replay_free(r);
 }
 
+/* Rows of two lanes whose rings have gone round: as many steps later, but never past a segment
+ * (here an episode) or what was lived so far. */
+static void later_rows_are_of_the_same_segment(void **unused)
+{
+    (void)unused;
+    replay *r;
+    replay_shape z = {.lanes = 3, .steps = 12, .horizon = HORIZON, .obs = 1, .act = 1, .extra = 1};
+    assert_int_equal(replay_new(&r, z), 0);
+    for (int lane = 0; lane < 3; lane++) live(r, lane, 8 + lane);
+    int capacity = replay_capacity(r), checked = 0;
+    float *rows = replay_memory_of(r).steps + capacity * 4;
+    for (int steps = 0; steps < 7; steps++)
+        for (int at = 0; at < 2 * capacity; at++) { /* of lanes 1 and 2 */
+            float from = (float)at, to;
+            replay_later(r, 1, 1, &from, steps, &to);
+            assert_int_equal((int)to / capacity, at / capacity);
+            int here = (int)rows[at * 4], there = (int)rows[(int)to * 4], e = here / 1000;
+            int last = 1000 * e + LENGTHS[e % EPISODES];
+            assert_int_equal(there, here + steps < last ? here + steps : last);
+            checked += there == here + steps && steps > 0;
+        }
+    assert_true(checked > 20);
+    replay_free(r);
+}
+
+/* Segments that end within an episode, and that last over several: from an episode's last row to
+ * the first of the next nothing is lived. */
+static void segments_need_not_be_episodes(void **unused)
+{
+    (void)unused;
+    replay *r;
+    int places[2];
+    float x = 0;
+    replay_shape z = {.lanes = 1, .steps = 30, .horizon = 5, .obs = 1, .act = 1, .extra = 1};
+    assert_int_equal(replay_new(&r, z), 0);
+    for (int t = 0; t < 20; t++) { /* rows 0 to 4, 5 last; 6 to 10, 11 last; ... */
+        replay_step s = {.obs = &x,
+                         .extra = &x,
+                         .action = &x,
+                         .next = &x,
+                         .next_extra = &x,
+                         .ended = t % 5 == 4,
+                         .segment = t / 7};
+        replay_add(r, 0, &s, places);
+    }
+    const struct {
+        float at, later;
+        int steps;
+    } cases[] = {{0, 2, 2}, {3, 5, 2},  {4, 7, 2},  {5, 7, 1},
+                 {6, 7, 5}, {8, 11, 3}, {8, 13, 4}, {9, 10, 1}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        float later;
+        replay_later(r, 0, 1, &cases[i].at, cases[i].steps, &later);
+        assert_true(later == cases[i].later);
+    }
+    replay_free(r);
+}
+
+/* The newest row has nothing behind it, even if an older one of the same segment lies there. */
+static void nothing_is_later_than_the_newest_row(void **unused)
+{
+    (void)unused;
+    replay *r;
+    int places[2];
+    float x = 0, at, to;
+    replay_step s = {.obs = &x, .extra = &x, .action = &x, .next = &x, .next_extra = &x};
+    replay_shape z = {.lanes = 1, .steps = 4, .horizon = 100, .obs = 1, .act = 1, .extra = 1};
+    assert_int_equal(replay_new(&r, z), 0);
+    for (int i = 0; i < 9; i++) replay_add(r, 0, &s, places);
+    at = (float)places[0];
+    replay_later(r, 0, 1, &at, 3, &to);
+    assert_true(to == at);
+    replay_free(r);
+}
+
 /* Whoever has a copy learns of every row once, however far the ring has turned meanwhile. */
 static void news_are_what_was_written_since(void **unused)
 {
@@ -158,6 +233,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sampled_transitions_are_real),
         cmocka_unit_test(rows_come_back_in_the_order_they_were_lived),
+        cmocka_unit_test(later_rows_are_of_the_same_segment),
+        cmocka_unit_test(segments_need_not_be_episodes),
+        cmocka_unit_test(nothing_is_later_than_the_newest_row),
         cmocka_unit_test(news_are_what_was_written_since),
         cmocka_unit_test(running_statistics_equal_the_direct_ones),
     };

@@ -11,6 +11,7 @@ static const subject SUBJECTS[] = {
     {"oracle", ""},
     {"oracle", "[oracle]\ndelay = 3\n"},
     {"fans", "[fans]\ninitial = 120\n"},
+    {"fans", "[fans]\ninitial = 120\nhindsight = 3\n"},
     {"fans", "[fans]\ninitial = 120\nlog_std = true\n"},
     {"fans", "[fans]\ninitial = 120\nbelief = prior\n"},
 };

@@ -108,7 +108,7 @@ int fans_agent_open(void **agent, const fans_algo_setup *s)
     a->n = z.p + z.q;
     a->width = a->o.log_std ? 2 * a->n : a->n;
     TRY(claim(a, s));
-    TRY(learner_new(&a->learner, s, a->width));
+    TRY(learner_new(&a->learner, s, a->width, a->o.hindsight));
     TRY(check_memory(a));
     fnvae_memory memory = past_memory(learner_replay(a->learner), a->worlds, a->o.log_std);
     TRY(fnvae_new(&a->model, s->backend, &a->fo, z, a->replicas, s->seeds, a->worlds, &memory));

@@ -5,7 +5,7 @@
 static int open_agent(void **agent, const fans_algo_setup *setup)
 {
     learner *l;
-    int rc = learner_new(&l, setup, 0);
+    int rc = learner_new(&l, setup, 0, 0);
     if (rc == 0) *agent = l;
     return rc;
 }

@@ -18,6 +18,7 @@ struct learner {
     sac_options so;
     replay_options ro;
     int replicas, worlds, obs, act, extra, inputs;
+    int hindsight; /* how many steps later what critics see beside a row may be from */
     sac *sac;
     replay *replay;
     norm *norms;    /* [replicas] */
@@ -94,13 +95,14 @@ static int open_sac(learner *l, const fans_algo_setup *s)
                        .rows = l->worlds,
                        .replicas = l->replicas,
                        .memory = l->worlds * m.capacity,
-                       .bound = l->ro.normalize ? NORM_BOUND : 0};
+                       .bound = l->ro.normalize ? NORM_BOUND : 0,
+                       .hindsight = l->hindsight > 0};
     TRY(sac_new(&l->sac, s->backend, &l->so, shape, m.steps, m.extra, s->seeds));
 out:
     return rc;
 }
 
-int learner_new(learner **out, const fans_algo_setup *s, int extra)
+int learner_new(learner **out, const fans_algo_setup *s, int extra, int hindsight)
 {
     int rc = 0;
     double *stats;
@@ -111,6 +113,7 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra)
                    .obs = s->info->obs_dim,
                    .act = s->info->act_dim,
                    .extra = extra,
+                   .hindsight = hindsight,
                    .inputs = s->info->obs_dim + extra,
                    .units_stale = true,
                    .pool = s->pool};
@@ -242,7 +245,11 @@ static void draw_batch(void *arg, int r)
 {
     learner *l = arg;
     sac_batch b = sac_batch_of(l->sac, r);
-    replay_draw(l->replay, r * l->worlds, l->worlds, &l->sampling[r], l->so.batch, b.at, b.next);
+    int first = r * l->worlds, n = l->so.batch;
+    replay_draw(l->replay, first, l->worlds, &l->sampling[r], n, b.at, b.next);
+    if (l->hindsight == 0) return;
+    replay_later(l->replay, first, n, b.at, l->hindsight, b.judged_at);
+    replay_later(l->replay, first, n, b.next, l->hindsight, b.judged_next);
 }
 
 /* Every world has lived two steps by then, so every lane has one with its successor. */

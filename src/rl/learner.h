@@ -18,8 +18,10 @@ const option_group *replay_option_group(void);
 
 typedef struct learner learner;
 
-/* Takes [sac] and [replay] from the setup's config. */
-int learner_new(learner **out, const fans_algo_setup *setup, int extra);
+/* Takes [sac] and [replay] from the setup's config. With hindsight the critics, which only judge,
+ * see the extra numbers of so many steps later, but of the same segment: what was found out
+ * meanwhile. */
+int learner_new(learner **out, const fans_algo_setup *setup, int extra, int hindsight);
 void learner_free(learner *l);
 
 /* Actions for all rows; `extra` (rows, extra) or NULL. Random ones while SAC's random_steps last.

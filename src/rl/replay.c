@@ -133,6 +133,25 @@ void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, floa
     }
 }
 
+static size_t later(const replay *r, size_t at, int steps)
+{
+    size_t rows = (size_t)r->rows, lane = at / rows, here = at;
+    size_t newest = place(r, (int)lane, r->head[lane] - 1);
+    for (int lived = 0; lived < steps && here != newest;) {
+        size_t next = lane * rows + (here + 1) % rows;
+        if (r->segment[next] != r->segment[at]) break;
+        lived += !(r->kind[here] & LAST); /* from one episode to the next nothing is lived */
+        here = next;
+    }
+    return here;
+}
+
+void replay_later(const replay *r, int first, int n, const float *at, int steps, float *to)
+{
+    size_t base = place(r, first, 0);
+    for (int k = 0; k < n; k++) to[k] = (float)(later(r, base + (size_t)at[k], steps) - base);
+}
+
 replay_row replay_at(replay *r, int lane, int i)
 {
     size_t at = place(r, lane, r->head[lane] - replay_rows(r, lane) + i);

@@ -24,7 +24,9 @@ struct sac {
     nn_group *actor, *critic, *target, *temp;
     nn_var steps, extra;                            /* the memory; extra may be NN_NONE */
     nn_var at, next_at, shift, scale;               /* which rows, in which units */
+    nn_var judged_at, judged_next_at;               /* with hindsight: which for the critics */
     nn_var input, action, reward, terminated, next; /* a batch */
+    nn_var judged, judged_next;                     /* input and next as critics see them */
     nn_var here, sample, mean;                      /* acting */
     nn_var critic_loss, actor_loss, temp_loss, temp_value, logp;
     nn_plan *act_plan;
@@ -60,10 +62,10 @@ static nn_var record_q(const sac *s, nn_group *critic, nn_var input, nn_var acti
 static void record_critic(sac *s, nn_var temp)
 {
     policy next = record_policy(s, s->next);
-    nn_var q = nn_min(record_q(s, s->target, s->next, next.action));
+    nn_var q = nn_min(record_q(s, s->target, s->judged_next, next.action));
     nn_var discount = nn_scalar(s->g, "discount", s->o.discount);
     nn_var y = nn_td_target(s->reward, s->terminated, q, next.logp, temp, discount);
-    nn_var now = record_q(s, s->critic, s->input, s->action);
+    nn_var now = record_q(s, s->critic, s->judged, s->action);
     s->critic_loss = nn_affine(nn_mse(now, y, NN_NONE), 0.5, 0);
 }
 
@@ -71,7 +73,7 @@ static void record_actor(sac *s, nn_var temp, nn_var log_temp)
 {
     double target = s->o.target_entropy * s->z.actions;
     policy now = record_policy(s, s->input);
-    nn_var q = nn_min(record_q(s, s->critic, s->input, now.action));
+    nn_var q = nn_min(record_q(s, s->critic, s->judged, now.action));
     s->actor_loss = nn_mean(nn_add(nn_mul(now.logp, temp), nn_affine(q, -1, 0)), NN_NONE);
     s->logp = nn_mean(now.logp, NN_NONE);
     nn_var surplus = nn_affine(nn_detach(now.logp), -1, -target);
@@ -85,11 +87,23 @@ static nn_var record_view(const sac *s, nn_var raw)
     return s->z.bound > 0 ? nn_clip(x, -s->z.bound, s->z.bound) : x;
 }
 
-static nn_var record_inputs(const sac *s, nn_var steps, nn_var at)
+/* The observations of `steps`, and the extra numbers of the rows `beside`. */
+static nn_var record_inputs(const sac *s, nn_var steps, nn_var beside)
 {
     nn_var obs = nn_slice(steps, 0, s->z.obs);
     if (!s->z.extra) return record_view(s, obs);
-    return record_view(s, nn_concat(NN_IN(obs, nn_gather(s->extra, at))));
+    return record_view(s, nn_concat(NN_IN(obs, nn_gather(s->extra, beside))));
+}
+
+static void record_hindsight(sac *s, nn_var now, nn_var next)
+{
+    s->judged = s->input;
+    s->judged_next = s->next;
+    if (!s->z.hindsight) return;
+    s->judged_at = nn_input(s->g, "judged at", 1, s->o.batch, 1);
+    s->judged_next_at = nn_input(s->g, "judged next at", 1, s->o.batch, 1);
+    s->judged = record_inputs(s, now, s->judged_at);
+    s->judged_next = record_inputs(s, next, s->judged_next_at);
 }
 
 static void record_batch(sac *s, float *steps, float *extra)
@@ -102,12 +116,13 @@ static void record_batch(sac *s, float *steps, float *extra)
     s->next_at = nn_input(g, "next at", 1, B, 1);
     s->shift = nn_input(g, "shift", 1, 1, s->inputs);
     s->scale = nn_input(g, "scale", 1, 1, s->inputs);
-    nn_var now = nn_gather(s->steps, s->at);
+    nn_var now = nn_gather(s->steps, s->at), next = nn_gather(s->steps, s->next_at);
     s->input = record_inputs(s, now, s->at);
     s->action = nn_slice(now, obs, m);
     s->reward = nn_slice(now, obs + m, 1);
     s->terminated = nn_slice(now, obs + m + 1, 1);
-    s->next = record_inputs(s, nn_gather(s->steps, s->next_at), s->next_at);
+    s->next = record_inputs(s, next, s->next_at);
+    record_hindsight(s, now, next);
 }
 
 static int record(sac *s, float *steps, float *extra)
@@ -161,6 +176,8 @@ static int stage(sac *s)
     TRY(arena_new(&s->memory));
     TRY(arena_declare(s->memory, &s->staged.at, batch));
     TRY(arena_declare(s->memory, &s->staged.next, batch));
+    TRY(arena_declare(s->memory, &s->staged.judged_at, batch));
+    TRY(arena_declare(s->memory, &s->staged.judged_next, batch));
     TRY(arena_declare(s->memory, &s->view.shift, units));
     TRY(arena_declare(s->memory, &s->view.scale, units));
     TRY(arena_declare(s->memory, &s->shown, 4 * R * sizeof(float)));
@@ -248,7 +265,8 @@ int sac_act(sac *s, const float *inputs, bool explore, float *actions)
 sac_batch sac_batch_of(sac *s, int replica)
 {
     size_t n = (size_t)replica * (size_t)s->o.batch;
-    return (sac_batch){s->staged.at + n, s->staged.next + n};
+    return (sac_batch){s->staged.at + n, s->staged.next + n, s->staged.judged_at + n,
+                       s->staged.judged_next + n};
 }
 
 int sac_update(sac *s)
@@ -256,6 +274,10 @@ int sac_update(sac *s)
     int rc = 0;
     nn_write_all(s->at, s->staged.at);
     nn_write_all(s->next_at, s->staged.next);
+    if (s->z.hindsight) {
+        nn_write_all(s->judged_at, s->staged.judged_at);
+        nn_write_all(s->judged_next_at, s->staged.judged_next);
+    }
     TRY(nn_routine_run(s->update));
     s->stale = true;
 out:
@@ -280,14 +302,11 @@ sac_losses sac_losses_of(sac *s, int replica)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* On a backend that works beside the host: wait for it, see that all is well, fetch its counters.
- */
+/* On a backend that works beside the host: wait for it, and see that all is well. */
 static int settle(void *arg)
 {
-    int n;
     sac *s = arg;
     int rc = nn_graph_check(s->g);
-    nn_graph_counters(s->g, &n);
     read_shown(s);
     return rc;
 }

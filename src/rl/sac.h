@@ -35,7 +35,8 @@ typedef struct sac_shape {
     int obs, extra, actions;
     int rows; /* actions asked for at a time, per replica */
     int replicas, memory;
-    double bound; /* the networks' inputs are cut off there; 0: nowhere */
+    double bound;   /* the networks' inputs are cut off there; 0: nowhere */
+    bool hindsight; /* critics see the extra numbers of other rows than the policy */
 } sac_shape;
 int sac_new(sac **out, nn_backend *b, const sac_options *o, sac_shape z, float *steps, float *extra,
             const uint64_t *seeds);
@@ -58,9 +59,12 @@ void sac_units(sac *s);
  * means. */
 int sac_act(sac *s, const float *inputs, bool explore, float *actions);
 
-/* The next batch of a replica: rows of its memory, and those of their successors; (batch) each. */
+/* The next batch of a replica: rows of its memory, and those of their successors; (batch) each.
+ * With hindsight also the rows beside which stands what critics see there: they only judge, and may
+ * know what the policy could not know yet. */
 typedef struct sac_batch {
     float *at, *next;
+    float *judged_at, *judged_next;
 } sac_batch;
 sac_batch sac_batch_of(sac *s, int replica);
 

@@ -9,7 +9,9 @@
 #include "base/rng.h"
 #include "nn/graph.h"
 
-enum { INPUTS = 5, ACTIONS = 2, BATCH = 12, WIDTH = INPUTS + ACTIONS + 2 };
+enum { OBS = 5, EXTRA = 3, ACTIONS = 2, BATCH = 12, WIDTH = OBS + ACTIONS + 2 };
+
+static float steps[2 * BATCH * WIDTH], extra[2 * BATCH * EXTRA]; /* the memory */
 
 static json_t *numbers(const float *x, size_t n)
 {
@@ -18,13 +20,27 @@ static json_t *numbers(const float *x, size_t n)
     return list;
 }
 
-/* Columns of the rows where transitions begin, or end. */
-static json_t *column(const float *steps, int end, int from, int n)
+static void append(json_t *list, const float *x, int n)
+{
+    for (int k = 0; k < n; k++) json_array_append_new(list, json_real((double)x[k]));
+}
+
+/* Columns of the rows where transitions begin. */
+static json_t *column(const float *at, int from, int n)
 {
     json_t *list = json_array();
-    for (int i = 0; i < BATCH; i++)
-        for (int k = from; k < from + n; k++)
-            json_array_append_new(list, json_real((double)steps[(2 * i + end) * WIDTH + k]));
+    for (int i = 0; i < BATCH; i++) append(list, steps + (int)at[i] * WIDTH + from, n);
+    return list;
+}
+
+/* The observations of some rows, and the extra numbers of others. */
+static json_t *inputs(const float *at, const float *beside)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < BATCH; i++) {
+        append(list, steps + (int)at[i] * WIDTH, OBS);
+        append(list, extra + (int)beside[i] * EXTRA, EXTRA);
+    }
     return list;
 }
 
@@ -67,7 +83,8 @@ static nn_var sample_number(sac *s, int which)
     return NN_NONE;
 }
 
-int main(void)
+/* oracle_sac 0|1: without hindsight, or with. */
+int main(int argc, char **argv)
 {
     pool *threads;
     nn_backend *cpu;
@@ -78,28 +95,35 @@ int main(void)
     o.width = 7;
     o.batch = BATCH;
     o.temp = 0.4;
-    /* transition i begins in row 2 i and ends in the next one */
-    static float steps[2 * BATCH * WIDTH];
-    sac_shape z = {
-        .obs = INPUTS, .actions = ACTIONS, .rows = 1, .replicas = 1, .memory = 2 * BATCH};
+    sac_shape z = {.obs = OBS,
+                   .extra = EXTRA,
+                   .actions = ACTIONS,
+                   .rows = 1,
+                   .replicas = 1,
+                   .memory = 2 * BATCH,
+                   .hindsight = argc > 1 && *argv[1] == '1'};
     if (pool_new(&threads, 1) < 0 || nn_cpu_new(&cpu, threads) < 0 ||
-        sac_new(&s, cpu, &o, z, steps, NULL, &seed) < 0) {
+        sac_new(&s, cpu, &o, z, steps, extra, &seed) < 0) {
         fprintf(stderr, "%s\n", fans_error());
         return 1;
     }
     rng r = rng_stream(1, "oracle", 0);
     sac_batch b = sac_batch_of(s, 0);
-    for (int i = 0; i < BATCH; i++) {
+    for (int k = 0; k < 2 * BATCH * EXTRA; k++) extra[k] = (float)rng_normal(&r);
+    for (int i = 0; i < BATCH; i++) { /* transition i begins in row 2 i and ends in the next one */
         float *here = steps + (size_t)(2 * i * WIDTH), *next = here + WIDTH;
-        for (int k = 0; k < INPUTS; k++) {
+        for (int k = 0; k < OBS; k++) {
             here[k] = (float)rng_normal(&r);
             next[k] = (float)rng_normal(&r);
         }
-        for (int k = 0; k < ACTIONS; k++) here[INPUTS + k] = (float)rng_between(&r, -1, 1);
-        here[INPUTS + ACTIONS] = (float)rng_normal(&r);
-        here[INPUTS + ACTIONS + 1] = i % 4 == 0;
+        for (int k = 0; k < ACTIONS; k++) here[OBS + k] = (float)rng_between(&r, -1, 1);
+        here[OBS + ACTIONS] = (float)rng_normal(&r);
+        here[OBS + ACTIONS + 1] = i % 4 == 0;
         b.at[i] = (float)(2 * i);
         b.next[i] = (float)(2 * i + 1);
+        b.judged_at[i] =
+            z.hindsight ? (float)((2 * i + 7) % (2 * BATCH)) : b.at[i]; /* any others */
+        b.judged_next[i] = z.hindsight ? (float)((2 * i + 10) % (2 * BATCH)) : b.next[i];
     }
     json_t *before = parameters(s);
     if (sac_update(s) < 0) {
@@ -108,18 +132,17 @@ int main(void)
     }
     sac_losses l = sac_losses_of(s, 0);
     json_t *batch =
-        json_pack("{s:o, s:o, s:o, s:o, s:o}", "input", column(steps, 0, 0, INPUTS), "next",
-                  column(steps, 1, 0, INPUTS), "action", column(steps, 0, INPUTS, ACTIONS),
-                  "reward", column(steps, 0, INPUTS + ACTIONS, 1), "terminated",
-                  column(steps, 0, INPUTS + ACTIONS + 1, 1));
-    json_t *all =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f, s:f}, s:{s:o, s:o, s:o}}",
-                  "batch", batch, "before", before, "after", parameters(s), "noise_next",
-                  noise(s, sample_number(s, 0)), "noise", noise(s, sample_number(s, 1)), "sizes",
-                  json_pack("[i,i,i]", INPUTS, ACTIONS, BATCH), "losses", "critic", l.critic,
-                  "actor", l.actor, "temp", l.temp, "entropy", l.entropy, "gradients", "actor",
-                  group_values(s->actor, true), "critic", group_values(s->critic, true), "temp",
-                  group_values(s->temp, true));
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "input", inputs(b.at, b.at), "next",
+                  inputs(b.next, b.next), "judged", inputs(b.at, b.judged_at), "judged_next",
+                  inputs(b.next, b.judged_next), "action", column(b.at, OBS, ACTIONS), "reward",
+                  column(b.at, OBS + ACTIONS, 1), "terminated", column(b.at, OBS + ACTIONS + 1, 1));
+    json_t *all = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f, s:f}, s:{s:o, s:o, s:o}}", "batch", batch,
+        "before", before, "after", parameters(s), "noise_next", noise(s, sample_number(s, 0)),
+        "noise", noise(s, sample_number(s, 1)), "sizes", json_pack("[i,i]", ACTIONS, BATCH),
+        "losses", "critic", l.critic, "actor", l.actor, "temp", l.temp, "entropy", l.entropy,
+        "gradients", "actor", group_values(s->actor, true), "critic", group_values(s->critic, true),
+        "temp", group_values(s->temp, true));
     char *shown = json_text(all);
     puts(shown);
     mem_free(shown);

@@ -41,8 +41,16 @@ def close(name, ours, theirs, tolerance):
 
 
 def test_update_equals_pytorchs(build):
-    d = json.loads(subprocess.run([build / "oracle_sac"], check=True, capture_output=True, text=True).stdout)
-    I, A, B = d["sizes"]
+    compare(build, "0")
+
+
+def test_update_with_hindsight_equals_pytorchs(build):
+    compare(build, "1")
+
+
+def compare(build, hindsight):
+    d = json.loads(subprocess.run([build / "oracle_sac", hindsight], check=True, capture_output=True, text=True).stdout)
+    A, B = d["sizes"]
     batch = {k: torch.tensor(v).reshape(B, -1) for k, v in d["batch"].items()}
     eps_next, eps = (torch.tensor(d[k]).reshape(B, A) for k in ("noise_next", "noise"))
     actor, critic, target = tensors(d["before"]["actor"], True), tensors(d["before"]["critic"], True), tensors(d["before"]["target"])
@@ -51,9 +59,9 @@ def test_update_equals_pytorchs(build):
 
     with torch.no_grad():
         a2, logp2 = policy(actor, batch["next"], eps_next)
-        q2 = mlp(target, "q", torch.cat([batch["next"], a2], 1), 2).min(1, keepdim=True).values
+        q2 = mlp(target, "q", torch.cat([batch["judged_next"], a2], 1), 2).min(1, keepdim=True).values
         y = batch["reward"] + GAMMA * (1 - batch["terminated"]) * (q2 - temp.reshape(1, 1) * logp2)
-    q = mlp(critic, "q", torch.cat([batch["input"], batch["action"]], 1), 2)
+    q = mlp(critic, "q", torch.cat([batch["judged"], batch["action"]], 1), 2)
     critic_loss = 0.5 * ((q - y) ** 2).sum(1).mean()
     adam = torch.optim.Adam(critic.values(), lr=LR)
     critic_loss.backward()
@@ -61,7 +69,7 @@ def test_update_equals_pytorchs(build):
     adam.step()
 
     a, logp = policy(actor, batch["input"], eps)
-    q = mlp({k: v.detach() for k, v in critic.items()}, "q", torch.cat([batch["input"], a], 1), 2)
+    q = mlp({k: v.detach() for k, v in critic.items()}, "q", torch.cat([batch["judged"], a], 1), 2)
     actor_loss = (temp.reshape(1, 1) * logp - q.min(1, keepdim=True).values).mean()
     temp_loss = -(log_temp.reshape(1, 1) * (logp.detach() - A)).mean()
     adam_actor = torch.optim.Adam([*actor.values(), log_temp], lr=LR)
