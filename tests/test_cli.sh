@@ -66,6 +66,9 @@ refuses 1 "$runs/a: has 400 steps already, more than the 200 that are asked for"
 accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
 accepts "over 3 episodes" eval "$runs/a" --episodes 3
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12
+refuses 1 "--set sac.lr=1: only its task can be another: env and change" eval "$runs/a" --set sac.lr=1
+refuses 1 "$runs/a: has no graph: no graph.json, which a run of fans has from step fans.initial on" graph "$runs/a"
+refuses 1 "/no/such: there is no such folder" graph /no/such
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
 refuses 1 "[change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
 refuses 1 "2 seeds from 2147483647 on: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
@@ -89,10 +92,12 @@ refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" trai
 both="$configs/pendulum_gravity.ini $configs/pendulum_torque.ini"
 mkdir "$folder/other"
 cp "$configs/pendulum_gravity.ini" "$folder/other/"
+echo "[train]" >"$folder/other/wrong.ini"
 # shellcheck disable=SC2086
 {
     refuses 1 "$configs/pendulum_gravity.ini and $folder/other/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both "$folder/other/pendulum_gravity.ini" --algo sac --out "$runs/d"
-    refuses 1 "$configs/pendulum_gravity.ini and $configs/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both --algo sac,sac --out "$runs/d"
+    refuses 1 "--algo: sac is named twice" train $both --algo sac,sac --out "$runs/d"
+    refuses 1 "$folder/other/wrong.ini: the config names no environment" train $both "$folder/other/wrong.ini" --out "$runs/d"
     refuses 1 "there is no algorithm 'nul'; did you mean 'null'?" train $both --algo sac,nul --out "$runs/d"
     refuses 1 "--set scs.width: unknown section [scs]" train $both --algo null,random --set scs.width=8 --out "$runs/d"
     refuses 1 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train $both --algo null,sac --set sac.batch=0 --out "$runs/d"

@@ -30,7 +30,8 @@ TEXT
 fit() { # DIR OPTIONS...
     local to=$1
     shift
-    "$fans" model fit "$folder/task.ini" --preset small --transitions 500 --episodes 40 --out "$to" \
+    # shellcheck disable=SC2086 # none, or two words
+    "$fans" model fit "$folder/task.ini" --preset small ${transitions---transitions 500} --episodes 40 --out "$to" \
         --json "$to.json" "$@" >"$to.txt" 2>"$to.err" || complain "fit: $(cat "$to.err")"
 }
 
@@ -83,7 +84,9 @@ grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
 # data from a file
 sed '/^\[fnvae\]/,$d' "$folder/task.ini" >"$folder/world.ini"
 "$fans" rollout "$folder/world.ini" --episodes 50 --csv "$folder/life.csv" >/dev/null || complain "rollout"
-fit "$folder/d" --data "$folder/life.csv"
+refuses 2 "model fit: --transitions: all that is in --data counts" model fit "$folder/task.ini" --transitions 100 \
+    --data "$folder/life.csv"
+transitions='' fit "$folder/d" --data "$folder/life.csv"
 grep -q "on 500 transitions" "$folder/d.txt" || complain "not all of the file was read"
 cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a file of the same life differs"
 head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
@@ -93,6 +96,10 @@ refuses 1 "$folder/short.csv: 11 transitions: fewer than fnvae.window = 20" mode
     --data "$folder/short.csv"
 echo "a,b" >"$folder/other.csv"
 refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"
+
+# a training's config is one of a fit, too
+accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../configs/pendulum_flip.ini" --set fnvae.updates=2 \
+    --set model.transitions=600 --threads 1
 
 refuses 2 "model: fit or eval is missing" model
 refuses 2 "model: there is no 'fti'; there are fit and eval" model fti

@@ -60,6 +60,8 @@ int csv_read(csv *t, const char *path)
     size_t n, line = 1;
     int rc = 0;
     TRY(os_read_file(&bytes, &n, path));
+    if (strlen(bytes) < n)
+        TRY(fans_fail(FANS_EFORMAT, "%s: is damaged: it holds a zero byte", path));
     const char *at = bytes, *end = strchr(at, '\n');
     if (end)
         TRY(read_head(t, at, (size_t)(end - at)));

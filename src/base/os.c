@@ -115,6 +115,16 @@ int os_read_file(void **out, size_t *n, const char *path)
     return rc;
 }
 
+int os_cut(int fd, const char *path, int64_t bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st)) return cannot_write(path, errno);
+    if (st.st_size < bytes)
+        return fans_fail(FANS_EFORMAT, "%s: has %lld bytes, but had %lld: something cut it off",
+                         path, (long long)st.st_size, (long long)bytes);
+    return ftruncate(fd, bytes) ? cannot_write(path, errno) : 0;
+}
+
 int os_make_folders(const char *path)
 {
     char part[PATH_MAX];

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Replaces `path` as a whole: temporary file beside it, fsync, rename, fsync of the folder. After a
  * crash at any moment the old content or the new one is there, never a part. A link is followed;
@@ -12,6 +13,9 @@ int os_write_file(const char *path, const void *bytes, size_t n);
 
 /* The whole file, with a zero byte behind it; free with mem_free. */
 int os_read_file(void **out, size_t *n, const char *path);
+
+/* Cuts a file that is open for writing back to a length that it must have. */
+int os_cut(int fd, const char *path, int64_t bytes);
 
 int os_make_folders(const char *path);
 bool os_exists(const char *path);

@@ -6,7 +6,8 @@
 #include "base/error.h"
 
 /* A command gets the arguments behind its own name and hands them to args_parse. It returns 0, or a
- * negative error whose line main prints; a positive value means that there was only help to give.
+ * negative error whose line main prints; a positive value means that there was only help to give,
+ * or, from CLI_SIGNAL on, that it was stopped: CLI_SIGNAL + the signal, which is the exit status.
  * It prints nothing to standard output before all that can fail has been done. */
 typedef int command_fn(int argc, char **argv);
 
@@ -15,6 +16,6 @@ typedef int command_fn(int argc, char **argv);
 #undef X
 
 /* An error of this layer: the command line itself is wrong (exit status 2, where others give 1). */
-enum { CLI_USAGE = -100 };
+enum { CLI_USAGE = -100, CLI_SIGNAL = 128 };
 
 #endif

@@ -24,7 +24,15 @@ static int export_to(const causal_graph *g, export_fn *fn, const char *path)
 static int read_model(causal_graph **out, const char *folder)
 {
     int rc = 0;
+    char path[4096];
     model_run m = {0};
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    if (!os_exists(folder)) TRY(fans_fail(FANS_EIO, "%s: there is no such folder", folder));
+    if (!os_exists(path))
+        TRY(fans_fail(FANS_EIO,
+                      "%s: has no graph: no graph.json, which a run of fans has from step "
+                      "fans.initial on, and no model.safetensors of a fit",
+                      folder));
     TRY(model_run_open(&m, folder, "cpu", 1));
     TRY(causal_graph_new(out, m.f->z));
     causal_graph_of(*out, m.f, 0);
@@ -67,7 +75,8 @@ int cmd_graph(int argc, char **argv)
     TRY(cli_write_json(json, causal_json(g)));
     causal_text(g, &shown);
     TRY(text_done(&shown));
-    printf("%s", shown.s);
+    printf("%srows are effects, columns causes: probabilities of edges, * where there is one\n",
+           shown.s);
 out:
     text_free(&shown);
     causal_graph_free(g);

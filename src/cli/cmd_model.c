@@ -26,12 +26,14 @@ static int fit_prepare(fit *k)
     TRY(nn_precision_find(&precision, k->precision));
     if ((k->save || k->resume) && !k->out)
         TRY(fans_fail(CLI_USAGE, "model fit: --save and --resume need --out DIR"));
+    if (k->data && k->transitions > 0)
+        TRY(fans_fail(CLI_USAGE, "model fit: --transitions: all that is in --data counts"));
     if (k->out) TRY(model_run_may_save(k->out));
     TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
     if (k->transitions > 0) k->m.data.transitions = k->transitions;
     if (k->seed >= 0) k->m.data.seed = k->seed;
-    if (k->m.data.transitions < k->m.o.window)
-        TRY(fans_fail(CLI_USAGE, "model fit: --transitions %d: fewer than fnvae.window = %d",
+    if (!k->data && k->m.data.transitions < k->m.o.window)
+        TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
                       k->m.data.transitions, k->m.o.window));
     TRY(model_run_make(&k->m, k->device, precision, k->threads));
     if (k->data)

@@ -1,13 +1,12 @@
 /* cmd_runs.c - fans runs: a table of the runs below a folder, damaged ones among them. */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/os.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "report/folders.h"
+#include "report/page.h"
 
 typedef struct listing {
     table out;
@@ -16,35 +15,21 @@ typedef struct listing {
     char why[1024]; /* ... in words */
 } listing;
 
-/* Of a run that has no result, only that it is there. */
-static void add_status(listing *l, const char *path, const char *status)
+static void add_record(listing *l, const record *r)
 {
-    table_row(&l->out, path, "", "", "", "", status);
-    json_array_append_new(l->list, json_pack("{s:s, s:s}", "run", path, "status", status));
-}
-
-static int add_result(listing *l, const char *path, const char *file)
-{
-    char value[2][32];
-    json_t *result = NULL;
-    int rc = 0;
-    TRY(json_read_file(&result, file));
-    json_t *one = json_array_get(json_object_get(result, "runs"), 0);
-    const char *algo = json_string_value(json_object_get(one, "algo"));
-    const char *env = json_string_value(json_object_get(one, "env"));
-    const char *status = json_string_value(json_object_get(one, "status"));
-    if (!algo || !env || !status) TRY(fans_fail(FANS_EFORMAT, "%s: not the result of a run", file));
-    snprintf(value[0], sizeof value[0], "%lld",
-             (long long)json_integer_value(json_object_get(one, "seed")));
-    json_t *final = json_object_get(one, "final_return");
-    snprintf(value[1], sizeof value[1], "%.2f",
-             json_is_number(final) ? json_number_value(final) : NAN);
-    table_row(&l->out, path, algo, env, value[0], value[1], status);
-    json_object_set_new(one, "run", json_string(path));
-    json_array_append(l->list, one);
-out:
-    json_decref(result);
-    return rc;
+    char seed[32], final[32], status[64];
+    const char *env = record_get(r, "env", "name");
+    snprintf(seed, sizeof seed, "%ld", r->seed);
+    snprintf(final, sizeof final, "%.2f", r->final);
+    snprintf(status, sizeof status, "unfinished, %d of %ld episodes", r->episodes, r->planned);
+    table_row(&l->out, r->path, r->algo, env, seed, final, r->done ? "done" : status);
+    json_array_append_new(
+        l->list,
+        json_pack("{s:o, s:s, s:s, s:i, s:i, s:f, s:o, s:o, s:s}", "run", page_name(r->path),
+                  "algo", r->algo, "env", env, "seed", (int)r->seed, "episodes", r->episodes,
+                  "steps", r->episodes ? r->step[r->episodes - 1] : 0, "final_return",
+                  page_number(r->final), "wall_s", page_number(r->wall), "status",
+                  r->done ? "done" : "unfinished"));
 }
 
 /* Every damaged run has its line on stderr: the last one's is the error of the command, those of
@@ -54,21 +39,23 @@ static void note_damage(listing *l, const char *path, int rc)
     if (l->damage) log_warning("%s", l->why);
     l->damage = rc;
     snprintf(l->why, sizeof l->why, "%s", fans_error());
-    add_status(l, path, "damaged");
+    table_row(&l->out, path, "", "", "", "", "damaged");
+    json_array_append_new(l->list,
+                          json_pack("{s:o, s:s}", "run", page_name(path), "status", "damaged"));
 }
 
 static int add_run(void *user, const char *path)
 {
     listing *l = user;
-    char file[FOLDERS_PATH + 32];
-    snprintf(file, sizeof file, "%s/result.json", path);
-    if (!os_exists(file)) {
-        add_status(l, path, "unfinished");
+    record r;
+    int rc = record_read(&r, path);
+    if (rc == FANS_ENOMEM) return rc;
+    if (rc < 0) {
+        note_damage(l, path, rc);
         return 0;
     }
-    int rc = add_result(l, path, file);
-    if (rc == FANS_ENOMEM) return rc;
-    if (rc < 0) note_damage(l, path, rc);
+    add_record(l, &r);
+    record_free(&r);
     return 0;
 }
 

@@ -22,16 +22,12 @@ static void hold_signals(sigset_t *held)
     pthread_sigmask(SIG_BLOCK, held, NULL);
 }
 
-static bool stop_wanted(const sigset_t *held)
-{
-    return sigtimedwait(held, NULL, &(struct timespec){0}) > 0;
-}
-
 /* ---- progress -------------------------------------------------------------------------------- */
 
 typedef struct watch {
     const session *session;
     sigset_t held;
+    int signal; /* the one that came, or 0 */
     bool terminal, quiet;
     double next; /* when to say something again */
 } watch;
@@ -80,6 +76,13 @@ static double final_of(const session *s, int entry, int seed)
 {
     const session_run *r = session_run_of(s, entry, seed);
     return training_final(s->trainings[r->training], r->replica);
+}
+
+/* How many episodes that of a single entry is the mean of. */
+static int recent_of(const session *s, int seed)
+{
+    const session_run *r = session_run_of(s, 0, seed);
+    return training_recent(s->trainings[r->training], r->replica);
 }
 
 static spread spread_of(const session *s, int entry)
@@ -144,15 +147,34 @@ static bool look(void *user, const training *t)
         if (w->next > 0) say(w);
         w->next = now + (w->terminal ? 0.2 : 10);
     }
-    return stop_wanted(&w->held);
+    int came = sigtimedwait(&w->held, NULL, &(struct timespec){0});
+    if (came > 0) w->signal = came;
+    return w->signal;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* A word as a shell takes it. */
+static void add_word(text *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./=:,+-@%";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        text_add(out, " %s", word);
+        return;
+    }
+    text_add(out, " '");
+    for (const char *c = word; *c; c++) {
+        if (*c == '\'') text_add(out, "'\\'");
+        text_add(out, "%c", *c);
+    }
+    text_add(out, "'");
+}
+
 static int join_command(int argc, char **argv, text *out)
 {
     text_add(out, "fans train");
-    for (int i = 0; i < argc; i++) text_add(out, " %s", argv[i]);
+    for (int i = 0; i < argc; i++) add_word(out, argv[i]);
     return text_done(out);
 }
 
@@ -203,8 +225,8 @@ static int report(const session *s, const char *json)
     int rc = report_json(s, json);
     if (rc < 0) return rc;
     for (int i = 0; s->entry_count == 1 && i < s->seeds; i++)
-        printf("%s: return %.2f over the last 100 episodes\n", s->runs[i].folder,
-               final_of(s, 0, i));
+        printf("%s: return %.2f over the last %d episodes\n", s->runs[i].folder, final_of(s, 0, i),
+               recent_of(s, i));
     for (int e = 0; s->run_count > 1 && e < s->entry_count; e++) {
         spread x = spread_of(s, e);
         printf("%s: return %.2f", s->entries[e].folder, x.mean);
@@ -240,7 +262,7 @@ static void report_times(const session *s)
         rest / one);
 }
 
-/* 0 when all is done, 1 when it was stopped. */
+/* 0 when all is done, CLI_SIGNAL + a signal when that stopped it. */
 static int train(const session *s, watch *eye)
 {
     int rc = trainings_run(s->trainings, s->training_count, s->apart, look, eye);
@@ -250,7 +272,7 @@ static int train(const session *s, watch *eye)
         printf("stopped at step %.0f of %.0f; the same command goes on from here\n",
                all.steps / s->run_count, all.total / s->run_count);
         if (!eye->quiet) report_times(s);
-        return 1;
+        return CLI_SIGNAL + eye->signal;
     }
     if (rc < 0) return rc;
     if (!eye->quiet) say(eye);
@@ -279,7 +301,7 @@ int cmd_train(int argc, char **argv)
                  "runs/CONFIG-run); of several configs or algorithms, the one above all "
                  "CONFIG-ALGO/seed-N (runs)"),
         ARG_INT("steps", &w.steps, 1, 2000000000,
-                "length of a run in steps (train.episodes times the horizon)"),
+                "length of a run in steps, whole episodes (train.episodes times the horizon)"),
         ARG_TEXT("device", "D", &w.device,
                  "cpu, cuda, cuda:N or auto (the default): a GPU where there is one"),
         ARG_PRECISION(&w.precision),
@@ -302,7 +324,6 @@ int cmd_train(int argc, char **argv)
         TRY(gather_results(&s, w.out));
         TRY(report(&s, json));
     }
-    if (rc > 0) rc = 0;
 out:
     session_close(&s);
     text_free(&command);

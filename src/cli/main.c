@@ -77,8 +77,8 @@ int main(int argc, char **argv)
     }
 #endif
     fans_log_to(warn, NULL);
-    int rc = run(argc, argv);
+    int rc = run(argc, argv), stopped = rc > CLI_SIGNAL ? rc : 0;
     if (rc >= 0) rc = finish_output();
     if (rc < 0) fprintf(stderr, "fans: %s\n", fans_error());
-    return rc == CLI_USAGE ? 2 : rc < 0;
+    return rc == CLI_USAGE ? 2 : rc < 0 ? 1 : stopped;
 }

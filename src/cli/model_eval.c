@@ -57,8 +57,9 @@ typedef struct probe {
     double *truth[EVAL_TIMES];  /* [factor][episode] */
     float *average;             /* [k] */
     int most;
-    double error[2]; /* states, reward */
-    int step;        /* of the episode */
+    double error[2];        /* states, reward */
+    int step;               /* of the episode */
+    int counts[EVAL_TIMES]; /* samples */
 } probe;
 
 static double factor_of(const probe *p, const fnvae_row *row, int i)
@@ -67,13 +68,15 @@ static double factor_of(const probe *p, const fnvae_row *row, int i)
     return (double)(i < dynamics ? row->theta_s[i] : row->theta_r[i - dynamics]);
 }
 
-static void record(probe *p, int time, const fnvae_row *row, int episode)
+/* Episodes that end before some time have no sample of it. */
+static void record(probe *p, int time, const fnvae_row *row)
 {
-    if (episode < 0 || episode >= p->most) return;
-    memcpy(p->beliefs[time] + (size_t)episode * (size_t)p->k, belief_mean(p->b, 0, 0),
+    if (p->counts[time] == p->most) return;
+    size_t at = (size_t)p->counts[time]++;
+    memcpy(p->beliefs[time] + at * (size_t)p->k, belief_mean(p->b, 0, 0),
            (size_t)p->k * sizeof(float));
     for (int i = 0; i < p->m->truth.p + p->m->truth.q; i++)
-        p->truth[time][(size_t)i * (size_t)p->most + (size_t)episode] = factor_of(p, row, i);
+        p->truth[time][(size_t)i * (size_t)p->most + at] = factor_of(p, row, i);
 }
 
 /* Squared errors of the decoders before the transition is seen. */
@@ -100,18 +103,18 @@ static int visit(probe *p, int i)
     if (row.first) {
         p->episodes++;
         p->step = 0;
-        record(p, EVAL_CARRIED, &row, p->episodes - 1);
+        record(p, EVAL_CARRIED, &row);
     }
     TRY(belief_predict(p->b, &(uint8_t){row.change && i > 0}));
-    if (row.first) record(p, EVAL_START, &row, p->episodes - 1);
+    if (row.first) record(p, EVAL_START, &row);
     for (int j = 0; j < p->k; j++) p->average[j] += belief_mean(p->b, 0, 0)[j] / (float)(last + 1);
     belief_note(p->b, 0, 0, &row);
     TRY(add_errors(p, &row));
     TRY(belief_correct(p->b));
-    if (++p->step == 10) record(p, EVAL_TEN, &row, p->episodes - 1);
+    if (++p->step == 10) record(p, EVAL_TEN, &row);
     if (p->step == p->episodes * 7 % p->m->task->info.horizon + 1)
-        record(p, EVAL_ANY, &row, p->episodes - 1); /* some step, another in each episode */
-    if (ends || i == last) record(p, EVAL_END, &row, p->episodes - 1);
+        record(p, EVAL_ANY, &row); /* some step, another in each episode */
+    if (ends || i == last) record(p, EVAL_END, &row);
 out:
     return rc;
 }
@@ -158,10 +161,9 @@ static int eval_beliefs(const model_run *m, int episodes, model_eval *e)
     TRY(probe_new(&p, m, episodes));
     int n = lifetime_count(p.life);
     for (int i = 0; i < n; i++) TRY(visit(&p, i));
-    int seen = p.episodes < episodes ? p.episodes : episodes;
     for (int t = 0; t < EVAL_TIMES; t++)
         for (int i = 0; i < e->factors; i++)
-            e->r2[t][i] = linear_map_r2(p.beliefs[t], p.k, p.truth[t] + i * episodes, seen);
+            e->r2[t][i] = linear_map_r2(p.beliefs[t], p.k, p.truth[t] + i * episodes, p.counts[t]);
     e->error = p.error[0] / n;
     e->error_r = p.error[1] / n;
     p.error[0] = p.error[1] = 0;

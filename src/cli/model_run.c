@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "cli/sections.h"
 #include "rl/checkpoint.h"
 #include "rl/fnvae_state.h"
 
@@ -28,14 +29,12 @@ static int understand(model_run *m, config *c)
     TRY(task_load(&m->task, c));
     TRY(config_take(c, fnvae_option_group(), "fnvae", &m->o));
     TRY(config_take(c, model_option_group(), "model", &m->data));
+    TRY(sections_skip(c)); /* what the same file says to `fans train` */
     TRY(config_check_taken(c));
     count_factors(m);
     if (m->task->info.factor_count > EVAL_FACTORS)
         TRY(fans_fail(FANS_EINVAL, "%s has %d factors; a model is judged on at most %d",
                       m->task->def->name, m->task->info.factor_count, EVAL_FACTORS));
-    if (m->data.transitions < m->o.window)
-        TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
-                      m->data.transitions, m->o.window));
 out:
     return rc;
 }
@@ -131,6 +130,7 @@ int model_run_save(const model_run *m, const char *folder)
     TRY(state_done(&s));
     TRY(checkpoint_new(&c, &s));
     path_in(path, sizeof path, folder, "model.safetensors");
+    TRY(state_refresh(&s));
     checkpoint_gather(c, &s);
     TRY(checkpoint_write(c, &s, "fnvae", path));
 out:

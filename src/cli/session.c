@@ -49,8 +49,9 @@ static int read_config(session_config *c, const session_wish *w)
         TRY(config_add_setting(c->config, setting));
     }
     TRY(config_take(c->config, train_option_group(), "train", &c->options));
-    TRY(task_load(&c->task, c->config));
-    if (w->steps > 0) TRY(shorten(c, w->steps));
+    rc = task_load(&c->task, c->config);
+    if (rc < 0 && w->configs.count > 1) return fans_fail_within(rc, "%s", c->path);
+    if (rc == 0 && w->steps > 0) rc = shorten(c, w->steps);
 out:
     return rc;
 }
@@ -77,9 +78,12 @@ static int add_entry(session *s, session_config *from, const char *algo)
     e->from = from;
     snprintf(e->name, sizeof e->name, "%s-%s", from->name, algo);
     for (int i = 0; i < s->entry_count; i++)
-        if (!strcmp(s->entries[i].name, e->name))
+        if (!strcmp(s->entries[i].name, e->name)) {
+            if (s->entries[i].from == from)
+                return fans_fail(FANS_EINVAL, "--algo: %s is named twice", algo);
             return fans_fail(FANS_EINVAL, "%s and %s: both would have the folder %s",
                              s->entries[i].from->path, from->path, e->name);
+        }
     s->entry_count++;
     return 0;
 }
@@ -197,10 +201,24 @@ out:
     return rc;
 }
 
+/* Who looks may change the world; an agent is what it became. */
+static int check_settings(const arg_list *settings)
+{
+    for (int i = 0; i < settings->count; i++) {
+        const char *set = settings->items[i];
+        if (strncmp(set, "env.", 4) && strncmp(set, "change.", 7))
+            return fans_fail(FANS_EINVAL, "--set %s: only its task can be another: env and change",
+                             set);
+    }
+    return 0;
+}
+
 int session_look(session *s, const char *folder, const arg_list *settings, int threads)
 {
     char file[RUN_PATH];
     session_wish w = SESSION_WISH;
+    int rc = check_settings(settings);
+    if (rc < 0) return rc;
     if (snprintf(file, sizeof file, "%s/config.ini", folder) >= RUN_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
     if (!os_exists(file))

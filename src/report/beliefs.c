@@ -40,7 +40,7 @@ static int find_ends(beliefs *b)
     const csv *t = &b->table;
     if (!(b->last = mem_alloc((t->rows + 1) * sizeof *b->last))) return FANS_ENOMEM;
     for (size_t i = 0; i < t->rows; i++)
-        if (i + 1 == t->rows || csv_at(t, i, 0) != csv_at(t, i + 1, 0))
+        if (i + 1 == t->rows || csv_at(t, i + 1, 2) <= csv_at(t, i, 2)) /* tau starts again */
             b->last[b->count++] = (int)i;
     /* of an episode that has only begun, nothing can be known yet */
     if (b->count > 1 && csv_at(t, t->rows - 1, 2) == 0) b->count--;

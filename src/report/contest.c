@@ -48,14 +48,17 @@ int contests_add(contests *c, const char *folder)
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* "name" of ".../name.ini" in the command, if it was trained from one file with a name of its own.
- */
+/* "name" of ".../name.ini" in the last line of the command, if it was trained from one file with a
+ * name of its own. */
 static bool name_from_command(const char *command, char *out, size_t size)
 {
     int files = 0;
+    const char *word = command;
+    for (const char *c = command; c && *c; c++)
+        if (*c == '\n' && c[1]) word = c + 1;
     *out = 0;
-    for (const char *word = command; word && *word; word += strspn(word, " \n")) {
-        size_t n = strcspn(word, " \n");
+    for (; word && *word; word += strspn(word, " '\n")) {
+        size_t n = strcspn(word, " '\n");
         if (n > 4 && !strncmp(word + n - 4, ".ini", 4)) {
             const char *name = word;
             for (size_t i = 0; i < n; i++)

@@ -165,6 +165,10 @@ static int read_result(record *r)
         rc = fans_fail(FANS_EFORMAT, "%s: not the result of a run", file);
         goto out;
     }
+    json_int_t episodes = json_integer_value(json_object_get(one, "episodes"));
+    if (r->episodes < episodes)
+        TRY(fans_fail(FANS_EFORMAT, "%s/metrics.csv: has %d episodes, result.json %lld", r->path,
+                      r->episodes, (long long)episodes));
     /* of a run that was made longer and goes on, the result is an old one */
     double steps = json_number_value(json_object_get(one, "steps"));
     r->done = !strcmp(status, "done") && (!r->episodes || steps >= r->step[r->episodes - 1]);

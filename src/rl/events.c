@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "rl/crc32c.h"
 
 enum { MOST_RECORD = 8192, FRAME = 16 }; /* a hundred scalars; length and checksums */
@@ -108,10 +109,8 @@ int events_open(events **out, const char *path, int64_t keep)
     e->fd = -1;
     TRY((e->path = mem_text(path)) ? 0 : FANS_ENOMEM);
     e->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | (keep < 0 ? O_CREAT | O_TRUNC : 0), 0644);
-    if (e->fd < 0 || (keep >= 0 && ftruncate(e->fd, keep) < 0)) {
-        rc = fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(errno));
-        goto out;
-    }
+    if (e->fd < 0) TRY(fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(errno)));
+    if (keep >= 0) TRY(os_cut(e->fd, path, keep));
     e->length = keep > 0 ? keep : 0;
     if (e->length == 0) TRY(write_version(e));
     *out = e;

@@ -3,14 +3,11 @@
 
 #include <stdio.h>
 
-/* On a backend that works beside the host: wait for it, and fetch its counters. */
+/* On a backend that works beside the host: wait for it, and see that all is well. */
 static int settle(void *arg)
 {
-    int n;
-    fnvae *f = arg;
-    int rc = nn_graph_check(f->g);
-    nn_graph_counters(f->g, &n);
-    return rc;
+    const fnvae *f = arg;
+    return nn_graph_check(f->g);
 }
 
 static int set_masks(void *arg)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -45,6 +46,16 @@ static int compare_config(const char *path, const char *old, const char *new,
     return 0;
 }
 
+/* Whoever trains a run holds its folder; the lock goes when the process does, however it ends.
+ * Where the file system has no locks there is none. */
+static int lock(run *r)
+{
+    r->held = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->held >= 0 && flock(r->held, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return fans_fail(FANS_EIO, "%s: another process is training it", r->path);
+    return 0;
+}
+
 int run_open(run *r, const char *path, const char *config, const char *const *loose, bool look_only)
 {
     char file[RUN_PATH];
@@ -55,6 +66,7 @@ int run_open(run *r, const char *path, const char *config, const char *const *lo
     if ((size_t)snprintf(r->path, sizeof r->path, "%s", path) >= sizeof r->path)
         return fans_fail(FANS_EIO, "%s: the path is too long", path);
     if (!look_only) TRY(os_make_folders(path));
+    if (!look_only) TRY(lock(r));
     TRY(run_file(r, "config.ini", file));
     if (!look_only && os_exists(file)) {
         TRY(os_read_file(&old, &n, file));
@@ -69,6 +81,7 @@ out:
 
 void run_close(run *r)
 {
+    if (r->held >= 0) close(r->held);
     if (r->metrics.fd >= 0) close(r->metrics.fd);
     if (r->beliefs.fd >= 0) close(r->beliefs.fd);
     events_close(r->events);
@@ -95,15 +108,16 @@ out:
 /* The events file keeps its name over resumes, so that curves stay in one piece. */
 static const char EVENTS[] = "events.out.tfevents.0000000000.fans";
 
-static int open_table(run *r, run_table *t, bool resume)
+static int begin_table(run *r, run_table *t, bool resume)
 {
     char file[RUN_PATH];
-    int rc = run_file(r, t->name, file);
-    if (rc < 0) return rc;
+    int rc = 0;
+    TRY(run_file(r, t->name, file));
     t->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (t->fd < 0) TRY(fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno)));
     if (!resume) t->bytes = 0;
-    if (t->fd < 0 || ftruncate(t->fd, t->bytes) < 0)
-        rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno));
+    TRY(os_cut(t->fd, file, t->bytes));
+out:
     return rc;
 }
 
@@ -111,8 +125,8 @@ int run_begin(run *r, bool resume, bool beliefs)
 {
     char file[RUN_PATH];
     int rc = 0;
-    TRY(open_table(r, &r->metrics, resume));
-    if (beliefs) TRY(open_table(r, &r->beliefs, resume));
+    TRY(begin_table(r, &r->metrics, resume));
+    if (beliefs) TRY(begin_table(r, &r->beliefs, resume));
     if (!resume) r->events_bytes = 0;
     TRY(run_file(r, EVENTS, file));
     TRY(events_open(&r->events, file, resume && os_exists(file) ? r->events_bytes : -1));

@@ -30,15 +30,17 @@ typedef struct run_table {
 
 typedef struct run {
     char path[RUN_PATH - 64];
+    int held; /* the folder, open and locked; or -1 */
     run_table metrics, beliefs;
     int64_t events_bytes;
     events *events;
 } run;
-#define RUN_CLOSED ((run){.metrics = {"metrics.csv", -1, 0}, .beliefs = {"beliefs.csv", -1, 0}})
+#define RUN_CLOSED \
+    ((run){.held = -1, .metrics = {"metrics.csv", -1, 0}, .beliefs = {"beliefs.csv", -1, 0}})
 
 /* Makes the folder, or looks into an old one, whose config must be the same but for the lengths in
  * `loose` (a list of "key = " beginnings that may differ, NULL-ended). With `look_only` nothing is
- * made, compared or written. */
+ * made, compared or written; otherwise it is this process's alone from now on. */
 int run_open(run *r, const char *path, const char *config, const char *const *loose,
              bool look_only);
 void run_close(run *r);

@@ -103,7 +103,7 @@ int training_eval(training *t, int episodes, uint64_t seed, double *returns, tra
     t->worlds = NULL;
     TRY((seeds = mem_alloc((size_t)t->count * sizeof *seeds)) ? 0 : FANS_ENOMEM);
     TRY((played = mem_alloc((size_t)t->count * sizeof *played)) ? 0 : FANS_ENOMEM);
-    TRY((gain = mem_alloc((size_t)t->rows * sizeof *gain)) ? 0 : FANS_ENOMEM);
+    TRY((gain = mem_alloc((size_t)t->count * sizeof *gain)) ? 0 : FANS_ENOMEM);
     for (int r = 0; r < t->count; r++) seeds[r] = seed + (uint64_t)r;
     TRY(worlds_new(&t->worlds, t->tasks, t->s.pool, seeds, t->count, t->worlds_each));
     TRY(worlds_start(t->worlds, &t->now));
@@ -111,15 +111,15 @@ int training_eval(training *t, int episodes, uint64_t seed, double *returns, tra
     for (int done = 0; done < t->count;) {
         TRY(live(t, false));
         if (film && played[0] < episodes) TRY(film(user, worlds_at(t->worlds, 0)));
-        for (int i = 0; i < t->rows; i++) {
-            int r = i / t->worlds_each;
-            gain[i] += (double)t->now.reward[i];
+        for (int r = 0; r < t->count; r++) {
+            int i = r * t->worlds_each; /* of several, short episodes would be too many */
+            gain[r] += (double)t->now.reward[i];
             if (!t->now.terminated[i] && !t->now.truncated[i]) continue;
             if (played[r] < episodes) {
-                returns[r * episodes + played[r]++] = gain[i];
+                returns[r * episodes + played[r]++] = gain[r];
                 done += played[r] == episodes;
             }
-            gain[i] = 0;
+            gain[r] = 0;
         }
     }
 out:

@@ -93,8 +93,10 @@ typedef struct train_times {
 } train_times;
 train_times training_times(const training *t);
 
-/* The final return of a run so far: the mean of its last 100 episodes. */
+/* The final return of a run so far: the mean of its last 100 episodes, or of the fewer there are.
+ */
 double training_final(const training *t, int replica);
+int training_recent(const training *t, int replica);     /* how many */
 json_t *training_result(const training *t, int replica); /* as in result.json; a new one */
 int training_count(const training *t);
 const state_list *training_state(const training *t, int replica); /* all that a checkpoint holds */

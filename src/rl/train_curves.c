@@ -7,12 +7,17 @@
 #include "base/os.h"
 #include "rl/train_parts.h"
 
+static int count_recent(const replica *p)
+{
+    return p->episodes < TRAIN_RECENT ? (int)p->episodes : TRAIN_RECENT;
+}
+
 static double mean_recent(const replica *p, const double *ring)
 {
-    int64_t n = p->episodes < TRAIN_RECENT ? p->episodes : TRAIN_RECENT;
+    int n = count_recent(p);
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += ring[i];
-    return n > 0 ? sum / (double)n : NAN;
+    for (int i = 0; i < n; i++) sum += ring[i];
+    return n > 0 ? sum / n : NAN;
 }
 
 typedef struct emitting {
@@ -164,4 +169,9 @@ int train_write_results(training *t)
 double training_final(const training *t, int r)
 {
     return mean_recent(&t->replicas[r], t->replicas[r].recent);
+}
+
+int training_recent(const training *t, int r)
+{
+    return count_recent(&t->replicas[r]);
 }

@@ -118,11 +118,25 @@ static void dump_config(const training *t, int r, text *out)
     if (t->dump.s) text_add_n(out, t->dump.s, t->dump.length);
 }
 
+/* Starting over would empty the curves of a run that was finished. */
+static int check_result(const char *folder)
+{
+    char file[RUN_PATH];
+    snprintf(file, sizeof file, "%s/result.json", folder);
+    if (!os_exists(file)) return 0;
+    return fans_fail(
+        FANS_EIO,
+        "%s: has a result.json, but no checkpoint to go on from (choose another --out, "
+        "or remove it)",
+        folder);
+}
+
 /* A run that is longer already is not made shorter. */
-static int check_length(const training *t, const char *folder)
+static int check_stand(const training *t, const char *folder)
 {
     train_stand s;
     int rc = train_stand_of(folder, &s);
+    if (rc == 0 && s.tick < 0) return check_result(folder);
     if (rc < 0 || s.tick <= t->ticks) return rc;
     return fans_fail(FANS_EINVAL,
                      "%s: has %lld steps already, more than the %lld that are asked for (raise "
@@ -141,9 +155,8 @@ static int open_folder(training *t, int r)
     dump_config(t, r, &ini);
     TRY(text_done(&t->dump));
     TRY(text_done(&ini));
-    if (!t->s.look_only) TRY(check_length(t, t->s.runs[r].folder));
+    if (!t->s.look_only) TRY(check_stand(t, t->s.runs[r].folder));
     TRY(run_open(&p->run, t->s.runs[r].folder, ini.s, loose, t->s.look_only));
-    if (!t->s.look_only) TRY(run_note(&p->run, t->s.command, t->s.system_json));
 out:
     text_free(&ini);
     return rc;
@@ -157,11 +170,11 @@ static int copy_runs(training *t, const train_setup *s)
     t->seeds = mem_alloc(n * sizeof *t->seeds);
     t->tasks = mem_alloc(n * sizeof *t->tasks);
     t->replicas = mem_alloc(n * sizeof *t->replicas);
+    for (int r = 0; t->replicas && r < s->count; r++) t->replicas[r].run = RUN_CLOSED;
     if (!t->seeds || !t->tasks || !t->replicas) return FANS_ENOMEM;
     for (int r = 0; r < s->count; r++) {
         t->seeds[r] = (uint64_t)s->runs[r].seed;
         t->tasks[r] = s->runs[r].task;
-        t->replicas[r].run = RUN_CLOSED;
     }
     return 0;
 }
@@ -201,8 +214,10 @@ int training_begin(training *t)
     if (!resumed && t->s.look_only)
         TRY(fans_fail(FANS_EIO, "%s: has no checkpoint to look at", t->s.runs[0].folder));
     for (int r = 0; !t->s.look_only && r < t->count; r++) {
-        TRY(run_begin(&t->replicas[r].run, resumed, t->s.algo->belief));
+        run *p = &t->replicas[r].run;
+        TRY(run_begin(p, resumed, t->s.algo->belief));
         if (!resumed) TRY(train_write_heads(t, r));
+        TRY(run_note(p, t->s.command, t->s.system_json));
     }
     if (!t->s.look_only) TRY(train_make_writers(t));
     t->tick_started = t->replicas[0].tick;

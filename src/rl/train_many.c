@@ -9,34 +9,38 @@
 #include "base/error.h"
 #include "rl/train_parts.h"
 
-/* Wherever the others stand: a run's bytes do not depend on them. */
-static int stop_all(training *const *list, int count)
+/* Saves all that are not done, but for the one that failed by `rc`, if any; the first failure is
+ * told. Wherever the others stand: a run's bytes do not depend on them. */
+static int stop_all(training *const *list, int count, const training *failed, int rc)
 {
-    int rc = 0, left = 0;
+    char why[1024] = "";
+    bool left = false;
+    if (rc < 0) snprintf(why, sizeof why, "%s", fans_error());
     for (int i = 0; i < count; i++) {
-        if (train_is_done(list[i])) continue;
-        TRY(train_save(list[i]));
-        left++;
+        if (train_is_done(list[i]) || list[i] == failed) continue;
+        int saved = train_save(list[i]);
+        left = true;
+        if (saved == 0 || rc < 0) continue;
+        rc = saved;
+        snprintf(why, sizeof why, "%s", fans_error());
     }
+    if (rc < 0) return fans_fail(rc, "%s", why);
     return left ? FANS_ESTOP : 0;
-out:
-    return rc;
 }
 
 static int run_in_turn(training *const *list, int count, train_watch_fn *watch, void *user)
 {
-    int rc = 0;
     for (bool any = true; any;) {
         any = false;
         for (int i = 0; i < count; i++) {
             if (train_is_done(list[i])) continue;
             any = true;
-            TRY(train_step(list[i], count));
-            if (watch && watch(user, list[i])) return stop_all(list, count);
+            int rc = train_step(list[i], count);
+            if (rc < 0) return stop_all(list, count, list[i], rc);
+            if (watch && watch(user, list[i])) return stop_all(list, count, NULL, 0);
         }
     }
-out:
-    return rc;
+    return 0;
 }
 
 /* ---- apart ----------------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 /* train_save.c - checkpoints of a training, and going on from them. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/os.h"
@@ -126,9 +128,11 @@ static int find_tick(const training *t, train_stand *stands, int64_t *tick)
 {
     int rc = 0;
     for (int r = 0; r < t->count; r++) TRY(train_stand_of(t->replicas[r].run.path, &stands[r]));
+    const train_stand *s = &stands[0]; /* who only looks may meet one that is about to be renamed */
+    bool next_first = s->next > s->tick && !t->s.look_only;
     for (int try = 0; try < 2; try++) {
         bool all = true;
-        *tick = try == 0 ? stands[0].tick : stands[0].next;
+        *tick = (try == 0) == next_first ? s->next : s->tick;
         for (int r = 0; r < t->count; r++) all = all && has_tick(&stands[r], *tick);
         if (all) return 0;
     }
@@ -153,6 +157,20 @@ out:
     return rc;
 }
 
+/* What was gone on from is the checkpoint now; a later one that not all runs had is no use. */
+static int settle(const run *r, bool use_next)
+{
+    char path[RUN_PATH], next[RUN_PATH];
+    int rc = 0;
+    TRY(run_file(r, NEXT, next));
+    TRY(run_file(r, CHECKPOINT, path));
+    if (use_next ? rename(next, path) < 0 : remove(next) < 0 && errno != ENOENT)
+        TRY(fans_fail(FANS_EIO, "%s: cannot be %s: %s", next, use_next ? "renamed" : "removed",
+                      strerror(errno)));
+out:
+    return rc;
+}
+
 int train_resume(training *t, bool *resumed)
 {
     int rc = 0;
@@ -162,6 +180,8 @@ int train_resume(training *t, bool *resumed)
     TRY(find_tick(t, stands, &tick));
     for (int r = 0; tick >= 0 && r < t->count; r++)
         TRY(resume_replica(t, r, stands[r].tick == tick ? CHECKPOINT : NEXT));
+    for (int r = 0; !t->s.look_only && r < t->count; r++)
+        TRY(settle(&t->replicas[r].run, stands[r].tick != tick));
     *resumed = tick >= 0;
 out:
     mem_free(stands);
