@@ -73,6 +73,8 @@ accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who 
 refuses 1 "[change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
 refuses 1 "2 seeds from 2147483647 on: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
 refuses 1 "there is no preset 'tiny'; there are paper, standard and small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
+warns "sac.random_steps = 500: all 200 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo sac --steps 200 --threads 1 --out "$runs/w"
+refuses 1 "$runs/w: is another run" train "$configs/pendulum.ini" --algo sac --steps 200 --seed 5 --out "$runs/w" # and no warning
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
 refuses 1 "replay.steps is too small: of each of 1 worlds 303 rows are kept" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"
 refuses 1 "fnvae.observed = true: fans infers the factors" train "$configs/pendulum.ini" --algo fans --set fnvae.observed=true --out "$runs/p"

@@ -364,6 +364,9 @@ static void wrong_sections_give_one_clear_line(void **state)
          "[change.wind]: goes from 35 to 55, but wind takes -50 to 50"},
         {"[change.mass]\nfunction = sine\noffset = 1\namplitude = 5\nrelative = true\n",
          "[change.mass]: goes from -8 to 12, but mass takes 0.1 to 10"},
+        {"[change.wind]\nclock = step\n",
+         "[change.wind]: function is missing, such as function = sine; or offset, the value of a "
+         "constant"},
         {"[change.wind]\nfunction = constant\noffset = 51\n",
          "[change.wind]: goes from 51 to 51, but wind takes -50 to 50"},
         {"[change.wind]\nfunction = linear\n",

@@ -48,7 +48,8 @@ typedef struct fans_algo_setup {
     struct config *config;        /* an algorithm takes its own sections from it */
     struct nn_backend *backend;
     struct pool *pool;
-    struct text *dump; /* ... and appends them here as it understood them */
+    struct text *dump;    /* ... and appends them here as it understood them */
+    struct text *warning; /* what the user should know though all is well: told in the beginning */
 } fans_algo_setup;
 
 /* The moment in which the next action is taken; see "now" in src/env/world.h. */
@@ -76,7 +77,7 @@ typedef struct fans_algo_def {
 
     /* Appends what the tasks of one agent must have in common beside `info` and the config's
      * sections, such as the number of factors that are shown; `setup` is that of a single replica,
-     * without config, backend, pool and dump. Runs whose texts agree share an agent. Optional. */
+     * without config, backend, pool and texts. Runs whose texts agree share an agent. Optional. */
     void (*shape)(const fans_algo_setup *setup, struct text *out);
 
     /* New lifetimes begin: forget what was carried along from the old ones. Optional. */

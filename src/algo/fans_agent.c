@@ -59,15 +59,6 @@ static int check_memory(const fans *a)
         a->worlds, rows, a->fo.window, least);
 }
 
-/* All worlds of a seed step at once, so the last of its steps begins a round before the end. */
-static void check_length(const fans *a, const fans_algo_setup *s)
-{
-    if (s->steps == 0 || s->steps - s->worlds >= a->o.initial) return;
-    log_warning("fans.initial = %d: all %lld steps of a run are random, and its policy never "
-                "starts; train for longer (train.episodes, --steps) or lower fans.initial",
-                a->o.initial, (long long)s->steps);
-}
-
 static int claim(fans *a, const fans_algo_setup *s)
 {
     size_t R = (size_t)a->replicas, n = (size_t)a->n, d = (size_t)a->d;
@@ -116,8 +107,8 @@ int fans_agent_open(void **agent, const fans_algo_setup *s)
     TRY(causal_graph_new(&a->graph, z));
     TRY(past_new(&a->past, a->model, learner_replay(a->learner), a->worlds, s->pool));
     learner_units(a->learner, fans_show, a);
-    learner_hold(a->learner, a->o.initial);
-    check_length(a, s);
+    learner_hold(a->learner, a->o.initial, "fans.initial");
+    learner_check_length(a->learner, s);
     *agent = a;
     return 0;
 out:

@@ -72,6 +72,7 @@ static int open_agent(void **agent, const fans_algo_setup *setup)
     TRY((o->now = mem_alloc(rows * (size_t)o->width * sizeof *o->now)) ? 0 : FANS_ENOMEM);
     TRY((o->since = mem_alloc(rows * sizeof *o->since)) ? 0 : FANS_ENOMEM);
     TRY(learner_new(&o->learner, setup, o->width, 0));
+    learner_check_length(o->learner, setup);
     *agent = o;
     return 0;
 out:

@@ -6,8 +6,10 @@ static int open_agent(void **agent, const fans_algo_setup *setup)
 {
     learner *l;
     int rc = learner_new(&l, setup, 0, 0);
-    if (rc == 0) *agent = l;
-    return rc;
+    if (rc < 0) return rc;
+    learner_check_length(l, setup);
+    *agent = l;
+    return 0;
 }
 
 static void close_agent(void *agent)

@@ -7,7 +7,7 @@
  * millimetres elsewhere in each episode. The right one looks like the others: only the reward
  * tells. Success is a tip within 5 cm of the goal, the middle of the right box's bottom.
  *
- * The agent may see the state or two pictures of 64×64: from above the shoulder, from the wrist. */
+ * Two cameras, of 64×64 pixels: above the shoulder, at the wrist. Agents see the state. */
 #include <math.h>
 #include <string.h>
 

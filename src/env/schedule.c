@@ -330,6 +330,9 @@ static int load_rule(rule *k, config *c, const char *section, const fans_env_inf
     k->values_stream = rng_purpose(section);
     k->points_stream = rng_purpose(name) ^ rng_purpose("change points");
     TRY(load_lists(k));
+    if (k->o.function == CONSTANT && !config_get(c, section, "offset"))
+        TRY(fans_fail(FANS_EINVAL, "function is missing, such as function = sine; or offset, the "
+                                   "value of a constant"));
     TRY(check_range(k, f));
 out:
     return rc < 0 ? fans_fail_within(rc, "[%s]", section) : 0;

@@ -27,6 +27,7 @@ struct learner {
     int64_t *steps; /* [replicas] steps seen (of all worlds together) */
     int64_t *updates;
     int64_t hold; /* steps before which it acts at random */
+    const char *held_by;
     learner_units_fn *units;
     const void *units_to;
     bool units_stale, memory_stale; /* the backend does not have them as they are */
@@ -118,7 +119,7 @@ int learner_new(learner **out, const fans_algo_setup *s, int extra, int hindsigh
                    .units_stale = true,
                    .pool = s->pool};
     TRY(take_options(l, s));
-    l->hold = l->so.random_steps;
+    learner_hold(l, l->so.random_steps, "sac.random_steps");
     TRY(claim(l, &stats));
     open_streams(l, s->seeds, stats);
     TRY(open_sac(l, s));
@@ -138,9 +139,22 @@ void learner_free(learner *l)
     mem_free(l);
 }
 
-void learner_hold(learner *l, int64_t steps)
+void learner_hold(learner *l, int64_t steps, const char *by)
 {
-    if (l->hold < steps) l->hold = steps;
+    if (l->hold >= steps) return;
+    l->hold = steps;
+    l->held_by = by;
+}
+
+/* All worlds of a seed step at once, so the last of its steps begins a round before the end. */
+void learner_check_length(const learner *l, const fans_algo_setup *s)
+{
+    if (s->steps == 0 || s->steps - s->worlds >= l->hold) return;
+    text_add(
+        s->warning,
+        "%s = %lld: all %lld steps of a run are random, and its policy never starts; train for "
+        "longer (train.episodes, --steps) or lower it",
+        l->held_by, (long long)l->hold, (long long)s->steps);
 }
 
 replay *learner_replay(learner *l)

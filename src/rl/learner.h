@@ -42,8 +42,11 @@ void learner_units_changed(learner *l);
 /* The extra numbers of all stored rows were changed, by way of learner_replay. */
 void learner_extra_changed(learner *l);
 
-/* Acts at random and does not learn before so many steps of a seed. */
-void learner_hold(learner *l, int64_t steps);
+/* Acts at random and does not learn before so many steps of a seed, by that option. */
+void learner_hold(learner *l, int64_t steps, const char *by);
+
+/* Warns if a run ends before that. */
+void learner_check_length(const learner *l, const fans_algo_setup *setup);
 
 /* As many updates as are due before this step. */
 int learner_update(learner *l);

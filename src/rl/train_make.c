@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/os.h"
 #include "rl/train_parts.h"
 
@@ -75,7 +76,8 @@ static int open_agent(training *t)
                          .config = t->s.config,
                          .backend = t->s.backend,
                          .pool = t->s.pool,
-                         .dump = &t->dump};
+                         .dump = &t->dump,
+                         .warning = &t->warning};
     return t->s.algo->open(&t->agent, &s);
 }
 
@@ -220,6 +222,8 @@ int training_begin(training *t)
         TRY(run_note(p, t->s.command, t->s.system_json));
     }
     if (!t->s.look_only) TRY(train_make_writers(t));
+    TRY(text_done(&t->warning));
+    if (t->warning.length) log_warning("%s", t->warning.s);
     t->tick_started = t->replicas[0].tick;
     t->started = t->saved = os_now();
 out:
@@ -243,6 +247,7 @@ void training_free(training *t)
     arena_free(t->memory);
     text_free(&t->row);
     text_free(&t->dump);
+    text_free(&t->warning);
     mem_free(t->moving);
     mem_free(t->moving_list);
     mem_free(t->replicas);

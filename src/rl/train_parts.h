@@ -32,7 +32,7 @@ struct training {
     const task **tasks;
     replica *replicas;
     void *agent;
-    text dump; /* the agent's options */
+    text dump, warning; /* the agent's options; what it warns of */
     fans_movements *moving;
     fans_moving *moving_list;
     worlds *worlds;
