@@ -127,6 +127,19 @@ static void the_log_goes_where_it_is_sent(void **state)
     assert_string_equal(last, "2 w");
 }
 
+static void differing_lines_are_found_in_order(void **state)
+{
+    (void)state;
+    const char *a = "one\ntwo\nthree\nfour", *b = "one\n2\nthree\n";
+    text_line x[2];
+    assert_true(text_differ(&a, &b, x));
+    assert_true(x[0].n == 3 && !strncmp(x[0].s, "two", 3));
+    assert_true(x[1].n == 1 && *x[1].s == '2');
+    assert_true(text_differ(&a, &b, x));
+    assert_true(x[0].n == 4 && !strncmp(x[0].s, "four", 4) && x[1].n == 0);
+    assert_false(text_differ(&a, &b, x));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +149,7 @@ int main(void)
         cmocka_unit_test(errors_carry_code_and_line),
         cmocka_unit_test(errors_belong_to_their_thread),
         cmocka_unit_test(the_log_goes_where_it_is_sent),
+        cmocka_unit_test(differing_lines_are_found_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

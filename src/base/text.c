@@ -86,3 +86,20 @@ const char *nearest_hint(const nearest *n)
         snprintf(hint, sizeof hint, "; did you mean '%s'?", n->best);
     return hint;
 }
+
+static text_line take_line(const char **at)
+{
+    text_line x = {*at, (int)strcspn(*at, "\n")};
+    *at += x.n + (x.s[x.n] == '\n');
+    return x;
+}
+
+bool text_differ(const char **a, const char **b, text_line out[2])
+{
+    while (**a || **b) {
+        out[0] = take_line(a);
+        out[1] = take_line(b);
+        if (out[0].n != out[1].n || memcmp(out[0].s, out[1].s, (size_t)out[0].n)) return true;
+    }
+    return false;
+}

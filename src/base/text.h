@@ -30,4 +30,12 @@ void nearest_offer(nearest *n, const char *name);
 /* `; did you mean 'x'?`, or "" where nothing was near. Points into a buffer of this thread. */
 const char *nearest_hint(const nearest *n);
 
+/* The next line in which two texts differ: moves `a` and `b` behind it and tells where it stands
+ * and how long it is in each. False where there is none. */
+typedef struct text_line {
+    const char *s;
+    int n;
+} text_line;
+bool text_differ(const char **a, const char **b, text_line out[2]);
+
 #endif

@@ -178,8 +178,14 @@ int model_run_resume(model_run *m, const char *folder)
     TRY(print_config(m, &t));
     path_in(path, sizeof path, folder, "config.ini");
     TRY(os_read_file(&kept, &n, path));
-    if (n != t.length || memcmp(kept, t.s, n) != 0)
-        TRY(fans_fail(FANS_EINVAL, "%s: made with another config; resume with the same", path));
+    const char *old = kept, *new = t.s;
+    text_line x[2];
+    if (text_differ(&old, &new, x))
+        TRY(fans_fail(
+            FANS_EINVAL,
+            "%s: made with another config: it has '%.*s', this fit '%.*s'; resume with the "
+            "same",
+            path, x[0].n, x[0].s, x[1].n, x[1].s));
     TRY(read_state(m, folder));
 out:
     mem_free(kept);

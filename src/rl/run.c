@@ -32,17 +32,13 @@ static bool is_loose(const char *line, const char *const *loose)
 static int compare_config(const char *path, const char *old, const char *new,
                           const char *const *loose)
 {
-    while (*old || *new) {
-        size_t a = strcspn(old, "\n"), b = strcspn(new, "\n");
-        bool same = a == b && !memcmp(old, new, a);
-        if (!same && !(is_loose(old, loose) && is_loose(new, loose)))
+    text_line x[2];
+    while (text_differ(&old, &new, x))
+        if (!is_loose(x[0].s, loose) || !is_loose(x[1].s, loose))
             return fans_fail(FANS_EINVAL,
                              "%s: is another run: it has '%.*s', this one '%.*s' (choose another "
                              "--out, or remove it)",
-                             path, (int)a, old, (int)b, new);
-        old += a + (old[a] == '\n');
-        new += b + (new[b] == '\n');
-    }
+                             path, x[0].n, x[0].s, x[1].n, x[1].s);
     return 0;
 }
 
