@@ -8,6 +8,7 @@
 
 #include "nn/pieces.h"
 #include "nn/uses.h"
+#include "testing.h"
 
 enum { SHUFFLED_MOST = 1024 }; /* pieces */
 
