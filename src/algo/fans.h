@@ -13,7 +13,7 @@
     X(FLAG, normalize, true, "show beliefs in units of their spread, of all together")          \
     X(REAL, floor, 0.5, 1e-6, 1e6, "smallest spread that counts: before anything is found")     \
     X(FLAG, log_std, false, "show how sure the belief is, too: its log standard deviations")    \
-    X(INT, hindsight, 0, 0, 1000, "critics see the belief of so many steps later in a segment") \
+    X(INT, hindsight, 1, 0, 1000, "critics see the belief of so many steps later in a segment") \
     X(FLAG, compact, true, "show only what can reach the reward by the graph")
 OPTIONS_STRUCT(fans_options, FANS_OPTIONS)
 const option_group *fans_option_group(void);
