@@ -97,6 +97,11 @@ refuses 1 "$folder/short.csv: 11 transitions: fewer than fnvae.window = 20" mode
 echo "a,b" >"$folder/other.csv"
 refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"
 
+# episodes that end early count where they came to, and not as zeros elsewhere: a mass that never moves has no R² at all
+"$fans" model fit "$(dirname "$0")/../configs/minitaur_aep_r.ini" --preset small --set fnvae.updates=1 --transitions 800 \
+    --episodes 60 --json "$folder/legs.json" >/dev/null 2>"$folder/err" || complain "minitaur: $(cat "$folder/err")"
+[ "$(grep -c '"mass": null' "$folder/legs.json")" = 5 ] || complain "minitaur: $(cat "$folder/legs.json")"
+
 # a training's config is one of a fit, too
 accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../configs/pendulum_flip.ini" --set fnvae.updates=2 \
     --set model.transitions=600 --threads 1

@@ -130,6 +130,14 @@ cmp -s "$folder/page.html" "$folder/first.html" || complain "the page depends on
 report "$folder/both"
 shows '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>'
 
+# a run that was started twice has the name of its config all the same
+for _ in 1 2; do
+    "$fans" train "$folder/swing.ini" --algo random --out "$folder/legs" --quiet >/dev/null || complain "legs"
+done
+[ "$(wc -l <"$folder/legs/command.txt")" = 2 ] || complain "legs: $(cat "$folder/legs/command.txt")"
+report "$folder/legs"
+shows '<h2 id="task-1">swing</h2>'
+
 # one run alone; one method of several settings; a run that is not finished; one that has no episode
 report "$folder/runs/swing-random/seed-0" --title 'A "title" & <more>'
 shows "1 run on 1 task" "A &quot;title&quot; &amp; &lt;more&gt;"

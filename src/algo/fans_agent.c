@@ -4,7 +4,6 @@
 
 #include "algo/fans_parts.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 OPTIONS_GROUP(fans_option_group, fans_options, "fans", "the agent that adapts", FANS_OPTIONS)
