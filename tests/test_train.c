@@ -563,6 +563,28 @@ static void evaluation_leaves_no_trace(void **state)
     }
 }
 
+/* However many worlds a training had, and however short their episodes: one world, one life. */
+static void evaluation_plays_one_lifetime(void **state)
+{
+    (void)state;
+    double returns[2][6];
+    for (int n = 1; n <= 2; n++) {
+        char ini[400], folder[64];
+        rig t;
+        snprintf(ini, sizeof ini,
+                 "[train]\nepisodes = 6\nworlds = %d\n[env]\nname = minitaur\nhorizon = 60\n"
+                 "[change.mass]\nclock = episode\nfunction = sine\noffset = 1\namplitude = 0.5\n"
+                 "frequency = 0.7\n",
+                 n);
+        run_through(ini, "null", rig_folder(folder, sizeof folder), 1, 1, 2, &t);
+        assert_int_equal(training_eval(t.training, 6, 77, returns[n - 1], NULL, NULL), 0);
+        rig_close(&t);
+        rig_remove(folder);
+    }
+    assert_memory_equal(returns[0], returns[1], sizeof returns[0]);
+    for (int i = 1; i < 6; i++) assert_true(returns[0][i] != returns[0][i - 1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -582,6 +604,7 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_stops_with_the_last_checkpoint_kept),
         cmocka_unit_test(beliefs_reach_to_the_last_step_of_every_episode),
         cmocka_unit_test(evaluation_leaves_no_trace),
+        cmocka_unit_test(evaluation_plays_one_lifetime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
