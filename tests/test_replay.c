@@ -98,28 +98,33 @@ static void rows_come_back_in_the_order_they_were_lived(void **unused)
     replay_free(r);
 }
 
-/* Rows of two lanes whose rings have gone round: as many steps later, but never past a segment
- * (here an episode) or what was lived so far. */
-static void later_rows_are_of_the_same_segment(void **unused)
+/* Rows of two lanes whose rings have gone round: the first ones of a segment (here an episode, of
+ * which the oldest may have lost its beginning) move behind themselves, but never past the segment
+ * or what was lived so far; all others stay. */
+static void first_rows_settle_in_their_segment(void **unused)
 {
     (void)unused;
     replay *r;
     replay_shape z = {.lanes = 3, .steps = 12, .horizon = HORIZON, .obs = 1, .act = 1, .extra = 1};
     assert_int_equal(replay_new(&r, z), 0);
     for (int lane = 0; lane < 3; lane++) live(r, lane, 8 + lane);
-    int capacity = replay_capacity(r), checked = 0;
+    int capacity = replay_capacity(r), moved = 0, stayed = 0;
     float *rows = replay_memory_of(r).steps + capacity * 4;
     for (int steps = 0; steps < 7; steps++)
         for (int at = 0; at < 2 * capacity; at++) { /* of lanes 1 and 2 */
             float from = (float)at, to;
-            replay_later(r, 1, 1, &from, steps, &to);
+            replay_settled(r, 1, 1, &from, steps, &to);
             assert_int_equal((int)to / capacity, at / capacity);
             int here = (int)rows[at * 4], there = (int)rows[(int)to * 4], e = here / 1000;
+            int oldest = (int)*replay_at(r, 1 + at / capacity, 0).obs;
+            int first = oldest / 1000 == e ? oldest : 1000 * e;
             int last = 1000 * e + LENGTHS[e % EPISODES];
-            assert_int_equal(there, here + steps < last ? here + steps : last);
-            checked += there == here + steps && steps > 0;
+            int settled = first + steps < last ? first + steps : last;
+            assert_int_equal(there, here < settled ? settled : here);
+            moved += there > here;
+            stayed += there == here && steps > 0;
         }
-    assert_true(checked > 20);
+    assert_true(moved > 20 && stayed > 20);
     replay_free(r);
 }
 
@@ -144,14 +149,28 @@ static void segments_need_not_be_episodes(void **unused)
         replay_add(r, 0, &s, places);
     }
     const struct {
-        float at, later;
+        float at, settled;
         int steps;
-    } cases[] = {{0, 2, 2}, {3, 5, 2},  {4, 7, 2},  {5, 7, 1},
-                 {6, 7, 5}, {8, 11, 3}, {8, 13, 4}, {9, 10, 1}};
+    } cases[] = {/* the first segment is rows 0 to 7, of which 5 is a last one */
+                 {0, 2, 2},
+                 {1, 2, 2},
+                 {3, 3, 2},
+                 {4, 5, 5},
+                 {5, 5, 5},
+                 {6, 6, 5},
+                 {5, 7, 6},
+                 {7, 7, 6},
+                 /* the second 8 to 15, with 11 */
+                 {8, 9, 1},
+                 {9, 9, 1},
+                 {8, 11, 3},
+                 {8, 13, 4},
+                 {11, 11, 3},
+                 {11, 13, 4}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        float later;
-        replay_later(r, 0, 1, &cases[i].at, cases[i].steps, &later);
-        assert_true(later == cases[i].later);
+        float settled;
+        replay_settled(r, 0, 1, &cases[i].at, cases[i].steps, &settled);
+        assert_true(settled == cases[i].settled);
     }
     replay_free(r);
 }
@@ -168,7 +187,7 @@ static void nothing_is_later_than_the_newest_row(void **unused)
     assert_int_equal(replay_new(&r, z), 0);
     for (int i = 0; i < 9; i++) replay_add(r, 0, &s, places);
     at = (float)places[0];
-    replay_later(r, 0, 1, &at, 3, &to);
+    replay_settled(r, 0, 1, &at, 100, &to);
     assert_true(to == at);
     replay_free(r);
 }
@@ -233,7 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sampled_transitions_are_real),
         cmocka_unit_test(rows_come_back_in_the_order_they_were_lived),
-        cmocka_unit_test(later_rows_are_of_the_same_segment),
+        cmocka_unit_test(first_rows_settle_in_their_segment),
         cmocka_unit_test(segments_need_not_be_episodes),
         cmocka_unit_test(nothing_is_later_than_the_newest_row),
         cmocka_unit_test(news_are_what_was_written_since),

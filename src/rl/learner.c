@@ -18,7 +18,7 @@ struct learner {
     sac_options so;
     replay_options ro;
     int replicas, worlds, obs, act, extra, inputs;
-    int hindsight; /* how many steps later what critics see beside a row may be from */
+    int hindsight; /* in how many first steps of a segment critics see what stands behind them */
     sac *sac;
     replay *replay;
     norm *norms;    /* [replicas] */
@@ -262,8 +262,8 @@ static void draw_batch(void *arg, int r)
     int first = r * l->worlds, n = l->so.batch;
     replay_draw(l->replay, first, l->worlds, &l->sampling[r], n, b.at, b.next);
     if (l->hindsight == 0) return;
-    replay_later(l->replay, first, n, b.at, l->hindsight, b.judged_at);
-    replay_later(l->replay, first, n, b.next, l->hindsight, b.judged_next);
+    replay_settled(l->replay, first, n, b.at, l->hindsight, b.judged_at);
+    replay_settled(l->replay, first, n, b.next, l->hindsight, b.judged_next);
 }
 
 /* Every world has lived two steps by then, so every lane has one with its successor. */

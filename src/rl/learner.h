@@ -19,8 +19,8 @@ const option_group *replay_option_group(void);
 typedef struct learner learner;
 
 /* Takes [sac] and [replay] from the setup's config. With hindsight the critics, which only judge,
- * see the extra numbers of so many steps later, but of the same segment: what was found out
- * meanwhile. */
+ * see beside the first so many steps of a segment the extra numbers of the step behind them: what
+ * was found out meanwhile. */
 int learner_new(learner **out, const fans_algo_setup *setup, int extra, int hindsight);
 void learner_free(learner *l);
 

@@ -133,6 +133,22 @@ void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, floa
     }
 }
 
+/* How many steps of its segment were lived before a row: as far as is remembered, at most `most`.
+ */
+static int lived_before(const replay *r, size_t at, int most)
+{
+    size_t rows = (size_t)r->rows, lane = at / rows, here = at;
+    size_t oldest = place(r, (int)lane, r->head[lane] - replay_rows(r, (int)lane));
+    int lived = 0;
+    while (lived < most && here != oldest) {
+        here = lane * rows + (here + rows - 1) % rows;
+        if (r->segment[here] != r->segment[at]) break;
+        lived += !(r->kind[here] & LAST); /* from one episode to the next nothing is lived */
+    }
+    return lived;
+}
+
+/* The row so many steps behind one, or the last so far of its segment. */
 static size_t later(const replay *r, size_t at, int steps)
 {
     size_t rows = (size_t)r->rows, lane = at / rows, here = at;
@@ -140,16 +156,19 @@ static size_t later(const replay *r, size_t at, int steps)
     for (int lived = 0; lived < steps && here != newest;) {
         size_t next = lane * rows + (here + 1) % rows;
         if (r->segment[next] != r->segment[at]) break;
-        lived += !(r->kind[here] & LAST); /* from one episode to the next nothing is lived */
+        lived += !(r->kind[here] & LAST);
         here = next;
     }
     return here;
 }
 
-void replay_later(const replay *r, int first, int n, const float *at, int steps, float *to)
+void replay_settled(const replay *r, int first, int n, const float *at, int steps, float *to)
 {
     size_t base = place(r, first, 0);
-    for (int k = 0; k < n; k++) to[k] = (float)(later(r, base + (size_t)at[k], steps) - base);
+    for (int k = 0; k < n; k++) {
+        size_t here = base + (size_t)at[k];
+        to[k] = (float)(later(r, here, steps - lived_before(r, here, steps)) - base);
+    }
 }
 
 replay_row replay_at(replay *r, int lane, int i)
