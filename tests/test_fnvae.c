@@ -156,6 +156,45 @@ static void no_more_is_foretold_than_there_is_room_for(void **state)
     rig_free(&t);
 }
 
+/* Across a jump nothing is foretold, compared or decoded: both pieces are windows of their own, but
+ * for the LSTM. */
+static void windows_may_jump(void **state)
+{
+    (void)state;
+    rig t;
+    const uint64_t seed = 0;
+    fnvae_options o = small_options();
+    o.order = 1;
+    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
+    lifetime *l = toy_life(3, LIFE);
+    observe_all(t.f, 0, l);
+    fnvae_row rows[20];
+    lifetime_window(l, 5, 9, rows);
+    lifetime_window(l, 1000, 11, rows + 9);
+    for (int k = 0; k < 20; k++) rows[k].change = k % 4 == 1; /* segments begin at 1, 5, 9 … */
+    rows[9].jump = true;
+    rng pick = rng_stream(0, "pick", 0);
+    for (int again = 0; again < 20; again++) {
+        fnvae_window(t.f, 0, 0, rows, &pick);
+        for (int k = 0; k < 20; k++) {
+            bool begins = k % 4 == 1, jumps = k == 9;
+            assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 0), (begins && !jumps), 0);
+            assert_float_equal(*input(t.f, FNVAE_IN_w_stay, k, 0), (!begins), 0);
+            assert_float_equal(*input(t.f, FNVAE_IN_w_smooth, k, 0), (k > 0 && !jumps), 0);
+            if (jumps) assert_float_equal(*input(t.f, FNVAE_IN_w_pred, k, 0), 0, 0);
+            if (k >= 9 && k < 13) assert_float_equal(*input(t.f, FNVAE_IN_w_next, k, 0), 0, 0);
+            int found = -1;
+            for (int i = k < 9 ? 0 : 9; i < (k < 9 ? 9 : 20); i++)
+                if (!memcmp(input(t.f, FNVAE_IN_dec_ds, k, 0), input(t.f, FNVAE_IN_ds, i, 0),
+                            2 * sizeof(float)))
+                    found = i;
+            assert_true(found >= 0);
+        }
+    }
+    lifetime_free(l);
+    rig_free(&t);
+}
+
 /* Those that are foretold stand for those that there was no room for. */
 static void what_is_left_out_counts_in_the_weights(void **state)
 {
@@ -554,6 +593,7 @@ int main(void)
         cmocka_unit_test(continuous_change_is_predicted),
         cmocka_unit_test(the_same_is_learned_from_beginnings),
         cmocka_unit_test(no_more_is_foretold_than_there_is_room_for),
+        cmocka_unit_test(windows_may_jump),
         cmocka_unit_test(what_is_left_out_counts_in_the_weights),
         cmocka_unit_test(errors_cost_what_they_should),
         cmocka_unit_test(beliefs_are_posteriors),

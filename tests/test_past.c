@@ -130,11 +130,65 @@ static void windows_are_stretches_of_life(void **state)
     rig_free(&t);
 }
 
+/* Which step of a life a row is. */
+static int step_of(const rig *t, const lifetime *l, const float *s)
+{
+    for (int i = 0; i < LIFE; i++) {
+        float seen[2];
+        fnvae_put(t->f, 0, SCALE_S, lifetime_at(l, i).s, seen);
+        if (seen[0] == s[0] && seen[1] == s[1]) return i;
+    }
+    fail_msg("no such step");
+    return -1;
+}
+
+/* A window that jumps goes on where some episode begins, and is cut where one would have begun. */
+static void windows_may_go_on_elsewhere(void **state)
+{
+    (void)state;
+    fnvae_options o = small_options();
+    o.jumps = 0.5;
+    rig t;
+    past *p;
+    lifetime *l = toy_life(4, LIFE);
+    rng draws = rng_stream(1, "test", 0);
+    replay *r = new_replay(90, MOST / 2);
+    fnvae_memory memory = past_memory(r, 1, false);
+    rig_recall(&t, &o, TOY, 1, 1, (uint64_t[]){5}, 1, &memory);
+    live(&t, l, r, MOST / 2);
+    assert_ok(past_new(&p, t.f, r, 1, t.pool));
+    int B = o.batch, jumps = 0, fills = 50;
+    for (int again = 0; again < fills; again++) {
+        past_fill(p, &draws);
+        const float *s = t.f->host[FNVAE_IN_s], *together = t.f->host[FNVAE_IN_w_smooth];
+        for (int b = 0; b < B; b++) {
+            for (int step = 1, i = step_of(&t, l, s + b * 2); step < o.window; step++) {
+                int now = step_of(&t, l, s + (step * B + b) * 2);
+                if (together[step * B + b] != 0) {
+                    assert_int_equal(now, i + 1);
+                } else {
+                    assert_int_equal((i + 1) % TOY_EPISODE, 0);
+                    assert_int_equal(now % TOY_EPISODE, 0);
+                    assert_true(t.f->host[FNVAE_IN_change][step * B + b] == 1);
+                    jumps++;
+                }
+                i = now;
+            }
+        }
+    }
+    assert_in_range(jumps, B * fills / 4, B * fills * 3 / 4);
+    past_free(p);
+    replay_free(r);
+    lifetime_free(l);
+    rig_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refreshed_beliefs_are_those_that_were_held),
         cmocka_unit_test(windows_are_stretches_of_life),
+        cmocka_unit_test(windows_may_go_on_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,18 +59,31 @@ static void report(const fnvae *f, int update)
     fprintf(stderr, "\n");
 }
 
+/* A window from anywhere, that may go on at the beginning of another episode: there is one at
+ * least, where it was cut. */
+static void draw_window(fit *k, rng *draw)
+{
+    int T = k->m.f->o.window, last = lifetime_count(k->life) - T;
+    lifetime_window(k->life, (int)rng_below(draw, (uint32_t)last + 1), T, k->rows);
+    int cut = fnvae_cut(k->m.f, k->rows, draw), i;
+    if (cut == T) return;
+    do i = (int)rng_below(draw, (uint32_t)(last + cut + 1));
+    while (!lifetime_at(k->life, i).first);
+    lifetime_window(k->life, i, T - cut, k->rows + cut);
+    k->rows[cut].jump = k->rows[cut].change = true;
+}
+
 /* What update u learns from depends on the seed and on u alone: a fit can go on where it stopped.
  */
 static int fit_run(fit *k)
 {
     fnvae *f = k->m.f;
-    int rc = 0, starts = lifetime_count(k->life) - f->o.window + 1;
+    int rc = 0;
     int stop = k->stop > 0 && k->stop < f->o.updates ? k->stop : f->o.updates;
     for (int u = (int)f->update; u < stop; u++) {
         rng windows = rng_stream((uint64_t)k->m.data.seed, "windows", (uint32_t)u);
         for (int b = 0; b < f->o.batch; b++) {
-            lifetime_window(k->life, (int)rng_below(&windows, (uint32_t)starts), f->o.window,
-                            k->rows);
+            draw_window(k, &windows);
             fnvae_window(f, 0, b, k->rows, &windows);
         }
         TRY(fnvae_update(f));

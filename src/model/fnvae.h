@@ -67,6 +67,7 @@ typedef struct fnvae_row {
     float r;
     bool change;                    /* the first of its segment */
     bool first;                     /* the first of its episode */
+    bool jump;                      /* the row before it in the window is of another time */
     const float *theta_s, *theta_r; /* [p], [q]: the truth, for `observed`; or NULL */
 } fnvae_row;
 
@@ -196,6 +197,11 @@ void fnvae_free(fnvae *f);
 
 /* Takes a transition into the running statistics. */
 void fnvae_observe(fnvae *f, int replica, const fnvae_row *row);
+
+/* From which of rows[o.window] on the window shall go on at another time, with an episode's first
+ * row, as `jumps` has it; o.window when it is left as it was lived. Worlds may change more than
+ * they ever did, and q_phi, which carries on what it knew, learns so to believe what it sees. */
+int fnvae_cut(const fnvae *f, const fnvae_row *rows, rng *draw);
 
 /* Fills column b of the next update's windows with rows[o.window]; `pick` draws what is decoded. */
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick);

@@ -112,12 +112,22 @@ static void put_decoded(const fnvae *f, int replica, int t, int b, const fnvae_r
     memcpy(place(f, FNVAE_IN_dec_a, replica, t, b), row->a, (size_t)f->z.m * sizeof(float));
 }
 
+/* Episodes that begin in the middle half of a window are where it may be cut. */
+int fnvae_cut(const fnvae *f, const fnvae_row *rows, rng *draw)
+{
+    int T = f->o.window;
+    if (f->o.jumps == 0 || rng_uniform(draw) >= f->o.jumps) return T;
+    int t = T / 4 + (int)rng_below(draw, (uint32_t)(T / 2 + 1));
+    while (t < T && !rows[t].first) t++;
+    return t;
+}
+
 /* Prediction from row t-1 counts within an episode, and not across a change point. Where theta
  * moves at every step there is no point to leave out: two changes in a row are one continuous
  * movement. */
 static bool predicted(const fnvae_row *rows, int t)
 {
-    if (t == 0 || rows[t].first) return false;
+    if (t == 0 || rows[t].first || rows[t].jump) return false;
     return !rows[t].change || rows[t - 1].change;
 }
 
@@ -137,18 +147,18 @@ typedef struct neighbours {
     int from, to;
 } neighbours;
 
-static neighbours near_to(const fnvae *f, int t, int from, int to)
+static neighbours near_to(const fnvae *f, int t, int from, int to, int end)
 {
-    int near = f->o.near, T = f->o.window;
-    if (to - from >= near || t == T - 1) return (neighbours){from, to};
-    return (neighbours){t + 1, t + near < T ? t + near + 1 : T};
+    int near = f->o.near;
+    if (to - from >= near || t == end - 1) return (neighbours){from, to};
+    return (neighbours){t + 1, t + near < end ? t + near + 1 : end};
 }
 
-/* Segment number `segment` of a window has rows [from, to): is it foretold? Only from those that
- * ended in the window; and only as many as there is room for, whose beginnings are noted. */
-static bool foretell(const fnvae *f, int replica, int b, int segment, int from, int to)
+/* A segment has rows [from, to). Is it foretold as number k of its window's (none, -1)? Only from
+ * those that ended before it; and only as many as there is room for, whose beginnings are noted. */
+static bool foretell(const fnvae *f, int replica, int b, int k, int from, int to)
 {
-    int k = segment - f->o.order, B = f->o.batch;
+    int B = f->o.batch;
     bool is = k >= 0 && k < f->o.moves;
     if (f->o.moves == 0) return k >= 0;
     float *begins = f->begins_host + replica * f->o.moves * B + b;
@@ -158,30 +168,54 @@ static bool foretell(const fnvae *f, int replica, int b, int segment, int from, 
     return is;
 }
 
+/* Rows [begin, end) of a window that were lived in one piece. */
+typedef struct piece {
+    const fnvae_row *rows;
+    int begin, end;
+} piece;
+
+static void put_segment(const fnvae *f, int replica, int b, piece x, int from, int to,
+                        bool foretold, rng *pick)
+{
+    bool brief = to - from < f->o.near;
+    for (int t = from; t < to; t++) {
+        bool before = t > x.begin || t == 0, begins = x.rows[t].change && t > x.begin;
+        bool known = brief ? t + 1 < x.end && evident(f, t - x.begin, x.end - x.begin)
+                           : evident(f, t - from, to - from);
+        neighbours k = near_to(f, t, from, to, x.end);
+        int decoded = k.from + (int)rng_below(pick, (uint32_t)(k.to - k.from));
+        put_row(f, replica, t, b, &x.rows[t]);
+        put_decoded(f, replica, t, b, &x.rows[decoded]);
+        *place(f, FNVAE_IN_w_rec, replica, t, b) = known;
+        *place(f, FNVAE_IN_w_pred, replica, t, b) = predicted(x.rows, t);
+        *place(f, FNVAE_IN_w_move, replica, t, b) = begins && foretold;
+        *place(f, FNVAE_IN_w_next, replica, t, b) = known && foretold;
+        *place(f, FNVAE_IN_w_stay, replica, t, b) = before && !begins;
+        *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > x.begin;
+    }
+}
+
+/* Segment by segment. `moved` counts those of the window that others of their piece came before. */
+static void put_piece(const fnvae *f, int replica, int b, piece x, int *moved, rng *pick)
+{
+    int segment = 0;
+    for (int from = x.begin, to; from < x.end; from = to, segment++) {
+        for (to = from + 1; to < x.end && !x.rows[to].change;) to++;
+        int k = segment < f->o.order ? -1 : (*moved)++;
+        put_segment(f, replica, b, x, from, to, foretell(f, replica, b, k, from, to), pick);
+    }
+}
+
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
 {
-    int T = f->o.window, segment = 0;
+    int T = f->o.window, moved = 0;
     fnvae_settle(f, replica);
     for (int k = 0; k < f->o.moves; k++)
         f->begins_host[(replica * f->o.moves + k) * f->o.batch + b] = -1;
-    for (int from = 0, to; from < T; from = to, segment++) { /* segment by segment */
-        for (to = from + 1; to < T && !rows[to].change;) to++;
-        bool brief = to - from < f->o.near, foretold = foretell(f, replica, b, segment, from, to);
-        for (int t = from; t < to; t++) {
-            bool begins = rows[t].change && t > 0;
-            bool known = brief ? t + 1 < T && evident(f, t, T) : evident(f, t - from, to - from);
-            neighbours k = near_to(f, t, from, to);
-            put_row(f, replica, t, b, &rows[t]);
-            put_decoded(f, replica, t, b,
-                        &rows[k.from + (int)rng_below(pick, (uint32_t)(k.to - k.from))]);
-            *place(f, FNVAE_IN_w_rec, replica, t, b) = known;
-            *place(f, FNVAE_IN_w_pred, replica, t, b) = predicted(rows, t);
-            *place(f, FNVAE_IN_w_move, replica, t, b) = begins && foretold;
-            *place(f, FNVAE_IN_w_next, replica, t, b) = known && foretold;
-            *place(f, FNVAE_IN_w_stay, replica, t, b) = !begins;
-            *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > 0;
-        }
+    for (piece x = {.rows = rows}; x.begin < T; x.begin = x.end) {
+        for (x.end = x.begin + 1; x.end < T && !rows[x.end].jump;) x.end++;
+        put_piece(f, replica, b, x, &moved, pick);
     }
-    int most = f->o.order + f->o.moves;
-    if (f->o.moves > 0) f->left_out[replica * f->o.batch + b] = segment > most ? segment - most : 0;
+    if (f->o.moves > 0)
+        f->left_out[replica * f->o.batch + b] = moved > f->o.moves ? moved - f->o.moves : 0;
 }

@@ -14,6 +14,7 @@ enum { FNVAE_MOST = 128 }; /* factors of both kinds together */
     X(INT, order, 2, 1, 2, "segments that the CF dynamics look back at: 2 knows velocities")       \
     X(INT, window, 200, 2, 100000, "steps of a window over the lifetime: order + 2 segments")      \
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
+    X(REAL, jumps, 0, 0, 1, "share of windows that go on at another time, between two episodes")   \
     X(INT, moves, 0, 0, 100000, "segments of a window that p_gamma foretells, at most; 0 = any")   \
     X(INT, updates, 6000, 1, 100000000, "updates that learn the graph and the model from scratch") \
     X(REAL, head, 0, 0, 1e3, "times as many before them, that learn what to expect without theta") \

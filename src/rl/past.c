@@ -69,13 +69,24 @@ static fnvae_row step_at(const past *p, int lane, int i)
     return row;
 }
 
-/* A window from row i on, or false when the lane ends before it is full. */
-static bool gather(const past *p, int lane, int i, fnvae_row *rows)
+/* `count` steps from row i on, or false when the lane ends before. */
+static bool gather(const past *p, int lane, int i, int count, fnvae_row *rows)
 {
-    int n = replay_rows(p->replay, lane), T = p->f->o.window, got = 0;
-    for (; got < T && i + 1 < n; i++)
+    int n = replay_rows(p->replay, lane), got = 0;
+    for (; got < count && i + 1 < n; i++)
         if (!replay_at(p->replay, lane, i).last) rows[got++] = step_at(p, lane, i);
-    return got == T;
+    return got == count;
+}
+
+/* `count` steps from the beginning of an episode on, whichever has so many behind it. */
+static void gather_elsewhere(const past *p, int lane, int count, fnvae_row *rows, rng *draw)
+{
+    int n = replay_rows(p->replay, lane), i;
+    do {
+        i = 1 + (int)rng_below(draw, (uint32_t)(n - 1));
+        while (i < n && !replay_at(p->replay, lane, i - 1).last) i++;
+    } while (!gather(p, lane, i, count, rows));
+    rows->jump = rows->change = true;
 }
 
 int past_least(const fnvae_options *o)
@@ -95,11 +106,14 @@ static void fill_replica(void *arg, int r)
 {
     past *p = arg;
     rng *draw = &p->draws[r];
-    fnvae_row *rows = p->window + (size_t)r * (size_t)p->f->o.window;
+    int T = p->f->o.window;
+    fnvae_row *rows = p->window + (size_t)r * (size_t)T;
     for (int b = 0; b < p->f->o.batch; b++) {
         int lane = r * p->worlds + (p->worlds > 1 ? (int)rng_below(draw, (uint32_t)p->worlds) : 0);
         uint32_t n = (uint32_t)replay_rows(p->replay, lane);
-        while (!gather(p, lane, (int)rng_below(draw, n), rows)) {}
+        while (!gather(p, lane, (int)rng_below(draw, n), T, rows)) {}
+        int cut = fnvae_cut(p->f, rows, draw);
+        if (cut < T) gather_elsewhere(p, lane, T - cut, rows + cut, draw);
         fnvae_window(p->f, r, b, rows, draw);
     }
 }
