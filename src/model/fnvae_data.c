@@ -168,53 +168,62 @@ static bool foretell(const fnvae *f, int replica, int b, int k, int from, int to
     return is;
 }
 
-/* Rows [begin, end) of a window that were lived in one piece. */
+/* Rows [begin, end) of a window that were lived in one piece, and where they go. */
 typedef struct piece {
+    const fnvae *f;
+    int replica, b;
     const fnvae_row *rows;
     int begin, end;
+    rng *pick;
 } piece;
 
-static void put_segment(const fnvae *f, int replica, int b, piece x, int from, int to,
-                        bool foretold, rng *pick)
+static void put_weight(const piece *x, int input, int t, bool counts)
 {
+    *place(x->f, input, x->replica, t, x->b) = counts;
+}
+
+static void put_segment(const piece *x, int from, int to, bool foretold)
+{
+    const fnvae *f = x->f;
     bool brief = to - from < f->o.near;
     for (int t = from; t < to; t++) {
-        bool before = t > x.begin || t == 0, begins = x.rows[t].change && t > x.begin;
-        bool known = brief ? t + 1 < x.end && evident(f, t - x.begin, x.end - x.begin)
+        bool follows = t > x->begin, begins = follows && x->rows[t].change;
+        bool known = brief ? t + 1 < x->end && evident(f, t - x->begin, x->end - x->begin)
                            : evident(f, t - from, to - from);
-        neighbours k = near_to(f, t, from, to, x.end);
-        int decoded = k.from + (int)rng_below(pick, (uint32_t)(k.to - k.from));
-        put_row(f, replica, t, b, &x.rows[t]);
-        put_decoded(f, replica, t, b, &x.rows[decoded]);
-        *place(f, FNVAE_IN_w_rec, replica, t, b) = known;
-        *place(f, FNVAE_IN_w_pred, replica, t, b) = predicted(x.rows, t);
-        *place(f, FNVAE_IN_w_move, replica, t, b) = begins && foretold;
-        *place(f, FNVAE_IN_w_next, replica, t, b) = known && foretold;
-        *place(f, FNVAE_IN_w_stay, replica, t, b) = before && !begins;
-        *place(f, FNVAE_IN_w_smooth, replica, t, b) = t > x.begin;
+        neighbours k = near_to(f, t, from, to, x->end);
+        int decoded = k.from + (int)rng_below(x->pick, (uint32_t)(k.to - k.from));
+        put_row(f, x->replica, t, x->b, &x->rows[t]);
+        put_decoded(f, x->replica, t, x->b, &x->rows[decoded]);
+        put_weight(x, FNVAE_IN_w_rec, t, known);
+        put_weight(x, FNVAE_IN_w_pred, t, predicted(x->rows, t));
+        put_weight(x, FNVAE_IN_w_move, t, begins && foretold);
+        put_weight(x, FNVAE_IN_w_next, t, known && foretold);
+        put_weight(x, FNVAE_IN_w_stay, t, t == 0 || (follows && !begins));
+        put_weight(x, FNVAE_IN_w_smooth, t, follows);
     }
 }
 
 /* Segment by segment. `moved` counts those of the window that others of their piece came before. */
-static void put_piece(const fnvae *f, int replica, int b, piece x, int *moved, rng *pick)
+static void put_piece(const piece *x, int *moved)
 {
     int segment = 0;
-    for (int from = x.begin, to; from < x.end; from = to, segment++) {
-        for (to = from + 1; to < x.end && !x.rows[to].change;) to++;
-        int k = segment < f->o.order ? -1 : (*moved)++;
-        put_segment(f, replica, b, x, from, to, foretell(f, replica, b, k, from, to), pick);
+    for (int from = x->begin, to; from < x->end; from = to, segment++) {
+        for (to = from + 1; to < x->end && !x->rows[to].change;) to++;
+        int k = segment < x->f->o.order ? -1 : (*moved)++;
+        put_segment(x, from, to, foretell(x->f, x->replica, x->b, k, from, to));
     }
 }
 
 void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
 {
     int T = f->o.window, moved = 0;
+    piece x = {.f = f, .replica = replica, .b = b, .rows = rows, .pick = pick};
     fnvae_settle(f, replica);
     for (int k = 0; k < f->o.moves; k++)
         f->begins_host[(replica * f->o.moves + k) * f->o.batch + b] = -1;
-    for (piece x = {.rows = rows}; x.begin < T; x.begin = x.end) {
+    for (; x.begin < T; x.begin = x.end) {
         for (x.end = x.begin + 1; x.end < T && !rows[x.end].jump;) x.end++;
-        put_piece(f, replica, b, x, &moved, pick);
+        put_piece(&x, &moved);
     }
     if (f->o.moves > 0)
         f->left_out[replica * f->o.batch + b] = moved > f->o.moves ? moved - f->o.moves : 0;
