@@ -112,7 +112,8 @@ static void put_decoded(const fnvae *f, int replica, int t, int b, const fnvae_r
     memcpy(place(f, FNVAE_IN_dec_a, replica, t, b), row->a, (size_t)f->z.m * sizeof(float));
 }
 
-/* Episodes that begin in the middle half of a window are where it may be cut. */
+/* Where the next episode begins behind a row of the middle half. Where episodes are as long as
+ * windows there may be none, and the window stays as it is. */
 int fnvae_cut(const fnvae *f, const fnvae_row *rows, rng *draw)
 {
     int T = f->o.window;
