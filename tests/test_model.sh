@@ -57,6 +57,11 @@ fit "$folder/d" --stop 9
 cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" && complain "--stop has no effect"
 fit "$folder/d" --resume --save 5
 cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a resumed fit differs"
+fit "$folder/j" --set fnvae.jumps=1 --stop 9
+fit "$folder/j" --set fnvae.jumps=1 --resume
+fit "$folder/k" --set fnvae.jumps=1
+cmp -s "$folder/k/model.safetensors" "$folder/j/model.safetensors" || complain "a resumed fit with jumps differs"
+cmp -s "$folder/a/model.safetensors" "$folder/j/model.safetensors" && complain "jumps have no effect"
 refuses 1 "$folder/d/config.ini: made with another config: it has 'lr = 0.003', this fit 'lr = 0.1'" model fit "$folder/task.ini" --preset small \
     --transitions 500 --out "$folder/d" --resume --set fnvae.lr=0.1
 refuses 2 "model fit: --save and --resume need --out DIR" model fit "$folder/task.ini" --resume
