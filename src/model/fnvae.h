@@ -67,7 +67,7 @@ typedef struct fnvae_row {
     float r;
     bool change;                    /* the first of its segment */
     bool first;                     /* the first of its episode */
-    bool jump;                      /* the row before it in the window is of another time */
+    bool jump;                      /* the row before it is of another time; a `change`, too */
     const float *theta_s, *theta_r; /* [p], [q]: the truth, for `observed`; or NULL */
 } fnvae_row;
 
