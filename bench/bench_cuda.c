@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tests/nn_steps.h"
+#include "../tests/nn/nn_steps.h"
 #include "base/os.h"
 #include "peer.h"
 

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "base/os.h"
 #include "base/pool.h"
-#include "model/belief.h"
+#include "learn/belief.h"
 #include "peer.h"
 
 static const fnvae_dims DIMS = {.d = 17, .m = 6, .p = 20, .q = 20};

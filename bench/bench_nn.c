@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../tests/nn_steps.h"
+#include "../tests/nn/nn_steps.h"
 #include "base/json.h"
 #include "base/os.h"
 #include "nn/gemm.h"

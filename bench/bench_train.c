@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/os.h"
-#include "rl/train.h"
+#include "train/train.h"
 
 typedef struct row {
     const char *name, *algo, *ini;

@@ -32,8 +32,8 @@ passes() {
 
 finds layers "layer base must not include \"nn/nn.h\"" src/base/a.c '#include "nn/nn.h"'
 finds layers "layer env must not include \"nn/nn.h\"" src/env/a.h '#  include "nn/nn.h"'
-finds layers "layer report must not include \"rl/sac.h\"" src/report/a.c '#include "rl/sac.h"'
-finds layers "layer rl must not include \"algo/list.h\"" src/rl/deep/a.c '#include "algo/list.h"'
+finds layers "layer report must not include \"train/run.h\"" src/report/a.c '#include "train/run.h"'
+finds layers "layer learn must not include \"algo/list.h\"" src/learn/deep/a.c '#include "algo/list.h"'
 finds layers "must name its layer" src/base/a.c '#include "b.h"'
 finds layers "not a known layer" src/misc/a.c 'int x;'
 finds layers "a public header must not include" include/fans/a.h '#include "base/mem.h"'
@@ -42,8 +42,8 @@ finds banned "src/base/a.c:1: strcpy" src/base/a.c 'void f(char *a) { strcpy(a, 
 finds banned "src/nn/a.c:1: printf" src/nn/a.c 'void f(void) { printf("x"); }'
 finds banned "src/nn/a.c:1: malloc" src/nn/a.c 'void *f(void) { return malloc(3); }'
 finds banned "src/nn/a.c:1: free" src/nn/a.c 'void f(void *x) { free(x); }'
-finds banned "src/rl/a.c:1: exit" src/rl/a.c 'void f(void) { exit(1); }'
-finds banned "src/rl/a.c:1: stderr" src/rl/a.c 'void f(void) { fputs("x", stderr); }'
+finds banned "src/train/a.c:1: exit" src/train/a.c 'void f(void) { exit(1); }'
+finds banned "src/train/a.c:1: stderr" src/train/a.c 'void f(void) { fputs("x", stderr); }'
 finds banned "src/cli/a.c:1: rand" src/cli/a.c 'int f(void) { return 1+rand(); }'
 
 passes layers src/cli/a.c '#include "algo/list.h"'

@@ -10,11 +10,12 @@ allowed='
 base:   base
 nn:     base nn
 env:    base env
-model:  base nn env model
-rl:     base nn env model rl
-algo:   base nn env model rl algo
-report: base model report
-cli:    base nn env model rl algo report cli
+data:   base nn data
+learn:  base nn env data learn
+algo:   base nn env data learn algo
+train:  base nn env data learn algo train
+report: base learn report
+cli:    base nn env data learn algo train report cli
 '
 
 bad=0

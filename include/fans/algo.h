@@ -95,7 +95,7 @@ typedef struct fans_algo_def {
      * allocate. */
     int (*update)(void *agent);
 
-    /* Lists all that must survive a restart, for one replica (src/rl/state.h). Optional. */
+    /* Lists all that must survive a restart, for one replica (src/data/state.h). Optional. */
     void (*state)(void *agent, int replica, struct state_list *s);
 
     /* What is believed about the hidden factors in the moment of the last act, `*n` numbers of one

@@ -180,7 +180,7 @@ void fans_agent_scalars(void *agent, int r, fans_scalar_fn *emit, void *user)
     learner_scalars(a->learner, r, emit, user);
     read_costs(a);
     for (int i = 0; i < FNVAE_COST_COUNT; i++) {
-        snprintf(name, sizeof name, "model/%s", fnvae_cost_names[i]);
+        snprintf(name, sizeof name, "learn/%s", fnvae_cost_names[i]);
         emit(user, name, (double)a->costs[i * a->replicas + r]);
     }
 }

@@ -5,10 +5,10 @@
 
 #include "algo/fans.h"
 #include "fans/algo.h"
-#include "model/causal_graph.h"
-#include "rl/fnvae_state.h"
-#include "rl/learner.h"
-#include "rl/past.h"
+#include "learn/causal_graph.h"
+#include "learn/fnvae_state.h"
+#include "learn/learner.h"
+#include "learn/past.h"
 
 typedef struct fans {
     fans_options o;

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "rl/learner.h"
+#include "learn/learner.h"
 
 OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle", "sac that sees the true factors",
               ORACLE_OPTIONS)

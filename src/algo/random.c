@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "rl/state.h"
+#include "data/state.h"
 
 typedef struct chance {
     int replicas;

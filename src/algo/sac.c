@@ -1,6 +1,6 @@
 /* sac.c - soft actor-critic that knows nothing of change: the lower bound. */
 #include "algo/registry.h"
-#include "rl/learner.h"
+#include "learn/learner.h"
 
 static int open_agent(void **agent, const fans_algo_setup *setup)
 {

@@ -38,4 +38,11 @@ typedef struct text_line {
 } text_line;
 bool text_differ(const char **a, const char **b, text_line out[2]);
 
+/* Several borrowed words, in order; start from {0}. */
+enum { TEXT_LIST_MOST = 256 };
+typedef struct text_list {
+    const char *items[TEXT_LIST_MOST];
+    int count;
+} text_list;
+
 #endif

@@ -81,9 +81,9 @@ static int usage_error(const parsing *p)
 
 static int put_item(const arg *a, const char *value)
 {
-    arg_list *list = a->to;
-    if (list->count == ARG_LIST_MOST)
-        return fans_fail(CLI_USAGE, "more than %d times %s", ARG_LIST_MOST, a->value);
+    text_list *list = a->to;
+    if (list->count == TEXT_LIST_MOST)
+        return fans_fail(CLI_USAGE, "more than %d times %s", TEXT_LIST_MOST, a->value);
     list->items[list->count++] = value;
     return 0;
 }

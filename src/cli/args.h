@@ -19,12 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Several values of one argument, in order; start from {0}. */
-enum { ARG_LIST_MOST = 256 };
-typedef struct arg_list {
-    const char *items[ARG_LIST_MOST];
-    int count;
-} arg_list;
+#include "base/text.h"
 
 typedef enum {
     ARG_KIND_WORD,  /* stands by its place; must be there */
@@ -53,11 +48,11 @@ typedef struct arg {
 #define ARG_MAYBE(value, to, help) \
     ((arg){ARG_KIND_MAYBE, NULL, value, ARG_TO(const char *, to), 0, 0, help})
 #define ARG_WORDS(value, to, help) \
-    ((arg){ARG_KIND_WORDS, NULL, value, ARG_TO(arg_list, to), 0, 0, help})
+    ((arg){ARG_KIND_WORDS, NULL, value, ARG_TO(text_list, to), 0, 0, help})
 #define ARG_TEXT(name, value, to, help) \
     ((arg){ARG_KIND_TEXT, name, value, ARG_TO(const char *, to), 0, 0, help})
 #define ARG_MANY(name, value, to, help) \
-    ((arg){ARG_KIND_MANY, name, value, ARG_TO(arg_list, to), 0, 0, help})
+    ((arg){ARG_KIND_MANY, name, value, ARG_TO(text_list, to), 0, 0, help})
 #define ARG_INT(name, to, low, high, help) \
     ((arg){ARG_KIND_INT, name, "N", ARG_TO(int, to), low, high, help})
 #define ARG_REAL(name, to, low, high, help) \

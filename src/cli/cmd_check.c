@@ -26,7 +26,7 @@ static void add_line(void *user, const char *check, bool passed, const char *det
 int cmd_check(int argc, char **argv)
 {
     const char *env, *json = NULL;
-    arg_list settings = {0};
+    text_list settings = {0};
     const arg args[] = {
         ARG_WORD("ENV", &env,
                  "an environment of `fans list envs`, or the path of a shared library"),

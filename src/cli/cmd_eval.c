@@ -3,15 +3,16 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/session.h"
 #include "cli/table.h"
+#include "train/session.h"
 
 int cmd_eval(int argc, char **argv)
 {
     const char *folder, *json = NULL;
     int episodes = 100, seed = 1000000, threads = 0;
-    arg_list settings = {0};
+    text_list settings = {0};
     const arg args[] = {
         ARG_WORD("RUN", &folder, "folder of a run"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings,

@@ -3,9 +3,10 @@
 #include <stdio.h>
 
 #include "base/os.h"
+#include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/model_run.h"
 #include "cli/table.h"
+#include "train/model_run.h"
 
 typedef void export_fn(const causal_graph *g, text *out);
 

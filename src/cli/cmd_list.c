@@ -7,9 +7,9 @@
 #include "base/options.h"
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/sections.h"
 #include "cli/table.h"
 #include "env/task.h"
+#include "train/sections.h"
 
 /* ---- envs: the built-in environments, their factors and options ------------------------------ */
 

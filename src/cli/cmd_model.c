@@ -3,9 +3,63 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/model_run.h"
 #include "cli/table.h"
+#include "train/model_run.h"
+
+/* ---- printing ------------------------------------------------------------------------------- */
+
+static void score_row(table *t, const char *name, causal_score s)
+{
+    char cell[5][32];
+    snprintf(cell[0], sizeof cell[0], "%.3f", s.precision);
+    snprintf(cell[1], sizeof cell[1], "%.3f", s.recall);
+    snprintf(cell[2], sizeof cell[2], "%.3f", s.f1);
+    snprintf(cell[3], sizeof cell[3], "%d", s.shd);
+    snprintf(cell[4], sizeof cell[4], "%d", s.hits + s.missing);
+    table_row(t, name, cell[0], cell[1], cell[2], cell[3], cell[4]);
+}
+
+static void print_graph(const model_run *m, const model_eval *e, table *t)
+{
+    table_row(t, "mask", "precision", "recall", "F1", "SHD", "edges");
+    for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
+        if (model_eval_judges(m, k)) score_row(t, causal_mask_names[k], e->mask[k]);
+    score_row(t, "touched", e->touched);
+    score_row(t, "all", e->all);
+}
+
+static void print_beliefs(const model_run *m, const model_eval *e, table *t)
+{
+    table_row(t, "factor", "start", "after 10", "end", "any step", "last episode's end");
+    for (int i = 0; i < e->factors; i++) {
+        char cell[EVAL_TIMES][32];
+        for (int k = 0; k < EVAL_TIMES; k++) snprintf(cell[k], sizeof cell[k], "%.3f", e->r2[k][i]);
+        table_row(t, model_eval_factor(m, i), cell[0], cell[1], cell[2], cell[3], cell[4]);
+    }
+}
+
+static int print_eval(const model_run *m, const model_eval *e)
+{
+    int rc = 0;
+    table graph = {0}, r2 = {0};
+    if (e->graph_known) {
+        print_graph(m, e, &graph);
+        TRY(table_print(&graph));
+    }
+    if (m->o.observed) goto out;
+    printf("\nR² of a linear map from belief to factor, fresh episodes\n");
+    print_beliefs(m, e, &r2);
+    TRY(table_print(&r2));
+    printf("\none step ahead, normalised squared error: states %.4f (theta held at its average: "
+           "%.4f), reward %.4f (%.4f)\n",
+           e->error, e->error_blind, e->error_r, e->error_r_blind);
+out:
+    table_free(&graph);
+    table_free(&r2);
+    return rc;
+}
 
 /* ---- fit ------------------------------------------------------------------------------------- */
 
@@ -13,7 +67,7 @@ typedef struct fit {
     const char *config, *data, *out, *preset, *device, *precision, *json;
     int transitions, seed, threads, episodes, report, save, stop;
     bool resume;
-    arg_list settings;
+    text_list settings;
     model_run m;
     lifetime *life;
     fnvae_row *rows; /* a window */
@@ -117,7 +171,7 @@ static int fit_finish(fit *k, double seconds)
     json_object_set_new(figures, "costs", costs_json(k->m.f));
     json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.f->g)));
     TRY(cli_write_json(k->json, figures));
-    TRY(model_eval_print(&k->m, &e));
+    TRY(print_eval(&k->m, &e));
     printf("%d updates on %d transitions in %.1f s\n", (int)k->m.f->update, k->m.data.transitions,
            seconds);
 out:
@@ -179,7 +233,7 @@ static int judge(int argc, char **argv)
     TRY(model_run_open(&m, folder, device, threads));
     TRY(model_run_eval(&m, episodes, &e));
     TRY(cli_write_json(json, model_eval_json(&m, &e)));
-    TRY(model_eval_print(&m, &e));
+    TRY(print_eval(&m, &e));
 out:
     model_run_free(&m);
     return rc;

@@ -2,10 +2,11 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/session.h"
 #include "cli/table.h"
 #include "env/video.h"
+#include "train/session.h"
 
 typedef struct film {
     video *video;
@@ -25,7 +26,7 @@ int cmd_play(int argc, char **argv)
     const char *folder, *path = NULL, *json = NULL;
     int episodes = 3, seed = 1000000, fps = 20;
     film f = {.size = 480};
-    arg_list settings = {0};
+    text_list settings = {0};
     const arg args[] = {
         ARG_WORD("RUN", &folder, "folder of a run"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings,

@@ -117,7 +117,7 @@ out:
 int cmd_report(int argc, char **argv)
 {
     const char *file = "report.html", *title = "Training runs", *json = NULL;
-    arg_list folders = {0};
+    text_list folders = {0};
     const arg args[] = {
         ARG_TEXT("out", "F", &file, "the page to write (report.html)"),
         ARG_TEXT("title", "T", &title, "what stands on top of it"),

@@ -10,15 +10,15 @@
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/sections.h"
 #include "cli/table.h"
 #include "env/video.h"
 #include "env/world.h"
+#include "train/sections.h"
 
 typedef struct rollout {
     const char *config, *policy, *csv, *film, *json;
     int episodes, seed, size, fps;
-    arg_list settings;
+    text_list settings;
 
     task *task;
     world *world;

@@ -7,9 +7,10 @@
 
 #include "base/os.h"
 #include "base/text.h"
+#include "cli/args.h"
 #include "cli/cli.h"
-#include "cli/session.h"
 #include "cli/table.h"
+#include "train/session.h"
 
 /* Ctrl-C and a polite kill wait until the loop looks for them, after every step. They are not
  * caught by a handler: its frame on the stack of a thread that is inside oneDNN's sgemm damages
@@ -284,7 +285,7 @@ static int train(const session *s, watch *eye)
 int cmd_train(int argc, char **argv)
 {
     session_wish w = SESSION_WISH;
-    arg_list settings = {0};
+    text_list settings = {0};
     const char *json = NULL;
     bool quiet = false;
     const arg args[] = {

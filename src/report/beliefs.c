@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/linear_map.h"
+#include "learn/linear_map.h"
 
 enum { FIXED = 3 }; /* episode, step, tau */
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/os.h"
-#include "model/causal_graph.h"
+#include "learn/causal_graph.h"
 #include "report/beliefs.h"
 #include "report/folders.h"
 #include "report/html.h"

@@ -1,0 +1,134 @@
+/* state.c - building lists of persistent memory. */
+#include "data/state.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void state_add(state_list *s, const char *name, state_type type, int rank, const int64_t *shape,
+               void *data)
+{
+    assert(rank <= 4);
+    if (s->failed || mem_grow(&s->items, &s->capacity, s->count + 1, sizeof *s->items) < 0) {
+        s->failed = true;
+        return;
+    }
+    state_item *item = &s->items[s->count++];
+    *item = (state_item){.type = type, .rank = rank, .data = data};
+    snprintf(item->name, sizeof item->name, "%s", name);
+    for (int i = 0; i < rank; i++) item->shape[i] = shape[i];
+}
+
+void state_add_number(state_list *s, const char *name, state_type type, void *data)
+{
+    state_add(s, name, type, 0, NULL, data);
+}
+
+void state_add_bytes(state_list *s, const char *name, void *data, size_t n)
+{
+    state_add(s, name, STATE_U8, 1, (int64_t[]){(int64_t)n}, data);
+}
+
+static void add_param(state_list *s, const char *prefix, const char *block, nn_var v, real *data)
+{
+    char name[96];
+    const char *own = strchr(nn_name_of(v), '.'); /* behind the group's name */
+    nn_shape z = nn_shape_of(v);
+    snprintf(name, sizeof name, "%s%s/%s", prefix, block, own ? own + 1 : nn_name_of(v));
+    state_add(s, name, sizeof(real) == 4 ? STATE_F32 : STATE_F64, 3, (int64_t[]){z.T, z.B, z.D},
+              data);
+    if (!s->failed) s->items[s->count - 1].graph = v.graph;
+}
+
+void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica)
+{
+    real *values = nn_group_data(group, NN_VALUES, replica);
+    real *m = nn_group_data(group, NN_MOMENT_1, replica);
+    real *v = nn_group_data(group, NN_MOMENT_2, replica);
+    for (int i = 0; i < nn_group_params(group); i++) {
+        nn_var p = nn_group_param(group, i);
+        ptrdiff_t at = nn_data(p, replica) - values;
+        add_param(s, prefix, "", p, values + at);
+        add_param(s, prefix, ".m", p, m + at);
+        add_param(s, prefix, ".v", p, v + at);
+    }
+}
+
+static void add_hook(state_list *s, state_hook hook)
+{
+    if (s->failed ||
+        mem_grow(&s->hooks, &s->hook_capacity, s->hook_count + 1, sizeof *s->hooks) < 0) {
+        s->failed = true;
+        return;
+    }
+    s->hooks[s->hook_count++] = hook;
+}
+
+void state_on_save(state_list *s, state_hook_fn *fn, void *arg)
+{
+    add_hook(s, (state_hook){fn, arg, false});
+}
+
+void state_on_load(state_list *s, state_hook_fn *fn, void *arg)
+{
+    add_hook(s, (state_hook){fn, arg, true});
+}
+
+static int call(const state_list *s, bool on_load)
+{
+    int rc = 0;
+    for (size_t i = 0; i < s->hook_count && rc == 0; i++)
+        if (s->hooks[i].on_load == on_load) rc = s->hooks[i].fn(s->hooks[i].arg);
+    return rc;
+}
+
+int state_refresh(const state_list *s)
+{
+    return call(s, false);
+}
+
+int state_loaded(const state_list *s)
+{
+    return call(s, true);
+}
+
+void state_compress(state_list *s)
+{
+    if (!s->failed) s->items[s->count - 1].compress = true;
+}
+
+void state_drop(state_list *s, const char *beginning)
+{
+    size_t kept = 0, n = strlen(beginning);
+    for (size_t i = 0; i < s->count; i++)
+        if (strncmp(s->items[i].name, beginning, n)) s->items[kept++] = s->items[i];
+    s->count = kept;
+}
+
+int state_done(const state_list *s)
+{
+    return s->failed ? FANS_ENOMEM : 0;
+}
+
+void state_free(state_list *s)
+{
+    mem_free(s->items);
+    mem_free(s->hooks);
+    *s = (state_list){0};
+}
+
+size_t state_type_bytes(state_type type)
+{
+    static const size_t bytes[] = {4, 8, 8, 8, 1};
+    return bytes[type];
+}
+
+size_t state_item_bytes(const state_item *item)
+{
+    size_t n = state_type_bytes(item->type);
+    for (int i = 0; i < item->rank; i++) n *= (size_t)item->shape[i];
+    return n;
+}

@@ -1,0 +1,71 @@
+/* state.h - what a run must remember, as a list of named arrays.
+ *
+ * Every module lists its persistent memory once; saving, loading and comparing all walk that list.
+ * Nothing is copied when a list is made: the items point at the living data. */
+#ifndef DATA_STATE_H
+#define DATA_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nn/nn.h"
+
+typedef enum { STATE_F32, STATE_F64, STATE_I64, STATE_U64, STATE_U8 } state_type;
+
+typedef struct state_item {
+    char name[96];
+    state_type type;
+    int rank;
+    int64_t shape[4];
+    void *data;
+    nn_graph *graph; /* whose backend owns the memory; NULL for plain memory */
+    bool compress;   /* large and repetitive: stored as a zstd frame */
+} state_item;
+
+/* Brings listed memory up to date with what it stands for, where that lives elsewhere. */
+typedef int state_hook_fn(void *arg);
+typedef struct state_hook {
+    state_hook_fn *fn;
+    void *arg;
+    bool on_load;
+} state_hook;
+
+/* Start from {0}. A failed allocation is remembered; state_done reports it. */
+typedef struct state_list {
+    state_item *items;
+    size_t count, capacity;
+    state_hook *hooks;
+    size_t hook_count, hook_capacity;
+    bool failed;
+} state_list;
+
+void state_add(state_list *s, const char *name, state_type type, int rank, const int64_t *shape,
+               void *data);
+void state_add_number(state_list *s, const char *name, state_type type, void *data);
+void state_add_bytes(state_list *s, const char *name, void *data, size_t n);
+
+/* The parameters of one replica of a group under "prefix/name", its optimiser's moments under
+ * "prefix.m/name" and "prefix.v/name". */
+void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica);
+
+/* Asks to be called before the items are saved; or after they were loaded, to bring what follows
+ * from them up to date. */
+void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
+void state_on_load(state_list *s, state_hook_fn *fn, void *arg);
+int state_refresh(const state_list *s); /* about to be saved */
+int state_loaded(const state_list *s);
+
+/* Marks the item added last. */
+void state_compress(state_list *s);
+
+/* Forgets the items whose names begin so. */
+void state_drop(state_list *s, const char *beginning);
+
+int state_done(const state_list *s);
+void state_free(state_list *s);
+
+size_t state_type_bytes(state_type type);
+size_t state_item_bytes(const state_item *item);
+
+#endif

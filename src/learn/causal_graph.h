@@ -1,0 +1,85 @@
+/* causal_graph.h - the learned graph: probabilities, decisions, what of it matters, how right it
+ * is.
+ *
+ * Masks are [effect][cause], as in docs/notation.md. An edge is there when its probability is above
+ * the threshold. */
+#ifndef LEARN_CAUSAL_GRAPH_H
+#define LEARN_CAUSAL_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "learn/fnvae.h"
+
+/* name, effects, causes; a vector has one effect. theta_r always reaches the reward: no mask. */
+#define CAUSAL_MASKS(X) \
+    X(C_ss, d, d)       \
+    X(C_as, d, m)       \
+    X(C_ts, d, p)       \
+    X(c_sr, 1, d)       \
+    X(c_ar, 1, m)       \
+    X(C_tt_s, p, p)     \
+    X(C_tt_r, q, q)
+enum {
+#define X(name, effects, causes) CAUSAL_##name,
+    CAUSAL_MASKS(X)
+#undef X
+        CAUSAL_MASK_COUNT
+};
+extern const char *const causal_mask_names[CAUSAL_MASK_COUNT];
+
+typedef struct causal_graph {
+    fnvae_dims z;
+    double threshold; /* 1/2, unless the gate says otherwise */
+    int effects[CAUSAL_MASK_COUNT], causes[CAUSAL_MASK_COUNT];
+    double *mask[CAUSAL_MASK_COUNT];         /* probabilities, row-major */
+    bool *s_min, *theta_s_min, *theta_r_min; /* [d], [p], [q]: the compact representation */
+    arena *memory;
+} causal_graph;
+
+int causal_graph_new(causal_graph **out, fnvae_dims z);
+void causal_graph_free(causal_graph *g);
+
+/* Takes the masks of one replica of a model, and finds the compact representation. A state that
+ * reaches the reward before or after the step counts as a cause of it. */
+void causal_graph_of(causal_graph *g, const fnvae *f, int replica);
+
+bool causal_edge(const causal_graph *g, int mask, int effect, int cause);
+
+/* Marks every state and factor from which a directed path leads to a reward, now or later. */
+void causal_compact(causal_graph *g);
+
+/* ---- against the truth ----------------------------------------------------------------------- */
+
+typedef struct causal_score {
+    int hits, extra, missing; /* edges found, found wrongly, not found */
+    double precision, recall, f1;
+    int shd; /* structural Hamming distance */
+} causal_score;
+
+causal_score causal_count(int hits, int extra, int missing);
+
+/* One mask against truth[effects][causes]. */
+causal_score causal_compare(const causal_graph *g, int mask, const uint8_t *truth);
+
+/* Which states does theta_s touch at all? Latent factors come in any order and mixture, so this is
+ * what C_ts says when they are not observed. `p` is the truth's number of factors. */
+causal_score causal_compare_touched(const causal_graph *g, const uint8_t *C_ts, int p);
+
+causal_score causal_sum(causal_score a, causal_score b);
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+void causal_text(const causal_graph *g, text *out);
+void causal_dot(const causal_graph *g, text *out);
+json_t *causal_json(const causal_graph *g);
+
+/* Rebuilds what causal_json wrote; errors say what is wrong with it, not where it came from. */
+int causal_from_json(causal_graph **out, const json_t *j);
+
+/* A drawing that stands alone or in a page, in the colours that the reader's scheme asks for. */
+void causal_svg(const causal_graph *g, text *out);
+
+#endif

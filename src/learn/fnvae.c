@@ -1,0 +1,329 @@
+/* fnvae.c - the FN-VAE as one recording: algorithm A1 in one backward pass.
+ *
+ * No group of parameters reaches a cost that it must not follow: alpha sees the reconstruction and
+ * prediction of the dynamics, beta those of the reward, gamma the KL, plain what to expect without
+ * theta, the masks reconstruction, KL and sparsity. Only phi follows the weighted total; so costs
+ * are summed unweighted, and the weights stand as grad_scale on the edges that leave q_phi
+ * (tests/double_nn_a1.c shows that this equals separate passes).
+ *
+ * Pixels would enter in front of `s` and `s1`: a state-inference network in the group phi. */
+#include "learn/fnvae.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
+#define X(name) #name,
+    FNVAE_COSTS(X)
+#undef X
+};
+
+/* ---- networks -------------------------------------------------------------------------------- */
+
+/* q_phi: products, a dense layer, an LSTM, a diagonal Gaussian. What a factor does is often to
+ * scale something, so a transition tells of it by a product (of the action and its unexpected
+ * effect, say). It starts almost certain: decoders learn to overlook a latent that is mostly noise,
+ * and a weak factor might then never be taken up. */
+static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
+{
+    char name[32];
+    nn_group *phi = f->group[FNVAE_PHI];
+    nn_var h = nn_product_layer(phi, kind, x, f->o.encoder);
+    snprintf(name, sizeof name, "%s.fc", kind);
+    h = nn_dense(phi, name, NN_IN(h), 1, true, f->o.encoder, NN_RELU);
+    snprintf(name, sizeof name, "%s.lstm", kind);
+    fnvae_posterior q;
+    q.state = nn_lstm_layer(phi, name, NN_IN(h), f->o.lstm, f->o.memory, state, NN_NONE);
+    snprintf(name, sizeof name, "%s.head", kind);
+    nn_var out =
+        nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
+    q.mean = nn_slice(out, 0, n);
+    q.log_std = nn_clip(nn_affine(nn_slice(out, n, n), 1, -2), -7, 2);
+    q.sample = NN_NONE;
+    return q;
+}
+
+/* p_gamma: factor j of the next segment reads the factors of this one, and of those before, that
+ * C_tt[., j] lets through. */
+nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_var C)
+{
+    char name[32];
+    nn_group *gamma = f->group[FNVAE_GAMMA];
+    int n = nn_shape_of(theta[0]).D, width = f->o.prior;
+    nn_var sum = NN_NONE;
+    for (int lag = 0; lag < f->o.order; lag++) {
+        snprintf(name, sizeof name, "%s.1.W%d", kind, lag);
+        nn_var W = nn_param(gamma, name, 1, n, n * width, NN_INIT_FAN_IN, 1);
+        nn_var part = nn_linear(NN_IN(theta[lag]), nn_fold_mask(W, C), NN_NONE, NN_LINEAR);
+        sum = lag ? nn_add(sum, part) : part;
+    }
+    snprintf(name, sizeof name, "%s.1.b", kind);
+    nn_var b = nn_param(gamma, name, 1, 1, n * width, NN_INIT_FAN_IN, 1);
+    nn_var h = nn_activate(nn_add(sum, b), NN_TANH);
+    snprintf(name, sizeof name, "%s.2", kind);
+    h = nn_dense(gamma, name, NN_IN(h), n, false, width, NN_TANH);
+    snprintf(name, sizeof name, "%s.out", kind);
+    return nn_dense(gamma, name, NN_IN(h), n, false, 1, NN_LINEAR);
+}
+
+/* Its spreads are parameters, the same everywhere. */
+fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var *theta_r)
+{
+    nn_var s = fnvae_record_prior(f, "s", theta_s, f->mask[MASK_TT_S].C);
+    nn_var r = fnvae_record_prior(f, "r", theta_r, f->mask[MASK_TT_R].C);
+    nn_var spread_s = nn_add(nn_affine(s, 0, 0), nn_clip(f->spread_s, -7, 2));
+    nn_var spread_r = nn_add(nn_affine(r, 0, 0), nn_clip(f->spread_r, -7, 2));
+    return (fnvae_prior){nn_concat(NN_IN(s, r)), nn_concat(NN_IN(spread_s, spread_r))};
+}
+
+/* p_alpha1: dimension i of the normalised change of state, behind its own masks. Theta may scale
+ * what the others do. Only theta: an input that scales itself has an even effect, and with it a
+ * gradient of zero at a closed gate, so that a mask which has lost it does not find it again. */
+nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
+{
+    return nn_gain_mlp(f->group[FNVAE_ALPHA], "rec", NN_IN(s, a, theta_s), NN_IN(theta_s),
+                       f->mask[MASK_S].C, f->z.d, 2, f->o.bank, NN_TANH, 1);
+}
+
+/* What the reward decoders read, by o.reward_reads: both, before, after. */
+nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
+{
+    if (f->o.reward_reads == 0) return NN_IN(s, a, s1, theta_r);
+    return f->o.reward_reads == 1 ? NN_IN(s, a, theta_r) : NN_IN(a, s1, theta_r);
+}
+
+int fnvae_reward_inputs(const fnvae *f)
+{
+    return f->z.m + (f->o.reward_reads == 0 ? 2 : 1) * f->z.d;
+}
+
+nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
+{
+    return nn_gain_mlp(f->group[FNVAE_BETA], "rec", fnvae_reward_list(f, s, a, s1, theta_r),
+                       NN_IN(theta_r), f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
+}
+
+/* ---- algorithm A1 ---------------------------------------------------------------------------- */
+
+/* What a transition tells beyond what is true on average, in units of its spread: `target` minus
+ * what a network without theta expects. Where theta does little, this is almost all that tells of
+ * it. The cost of the first recording, the windows', teaches the network and the spread. */
+static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, fnvae_plain *known)
+{
+    nn_group *g = f->group[group];
+    int n = nn_shape_of(target).D;
+    nn_var plain = nn_mlp(g, "plain", x, 1, 2, f->o.dense, NN_TANH, n);
+    nn_var log_sd = nn_clip(nn_param(g, "plain_sd", 1, 1, n, NN_INIT_ZERO, 0), -7, 2);
+    nn_var all = nn_add(nn_affine(plain, 0, 0), log_sd);
+    if (!known->cost.graph) {
+        known->cost = nn_gauss_nll(target, plain, all, NN_NONE);
+        known->expected = fnvae_first(f) < 0 ? nn_detach(plain) : NN_NONE;
+    }
+    nn_var unit = nn_activate(nn_affine(log_sd, -1, 0), NN_EXP);
+    return nn_detach(nn_clip(nn_mul(nn_add(target, nn_affine(plain, -1, 0)), unit), -10, 10));
+}
+
+/* Infer mu and sigma of phi: theta_s from states and actions, theta_r from rewards too. */
+void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
+                             fnvae_posterior *q_r)
+{
+    int p = f->z.p, q = f->z.q;
+    bool first = fnvae_first(f) < 0; /* learned before the rest: a group by itself */
+    nn_var news_s =
+        record_news(f, first ? FNVAE_PLAIN_S : FNVAE_ALPHA, NN_IN(x->s, x->a), x->ds, &f->plain_s);
+    nn_var news_r = record_news(f, first ? FNVAE_PLAIN_R : FNVAE_BETA, NN_IN(x->s, x->a, x->s1),
+                                x->r, &f->plain_r);
+    nn_list of_r = NN_IN(x->s, x->a, x->s1, x->r, news_r, x->change);
+    if (!f->o.mixed) {
+        *q_s = infer(f, "s", NN_IN(x->s, x->a, news_s, x->change), p, x->state_s);
+        *q_r = infer(f, "r", of_r, q, x->state_r);
+        return;
+    }
+    nn_list all = NN_IN(x->s, x->a, x->s1, x->r, news_s, news_r, x->change);
+    fnvae_posterior both = infer(f, "mixed", all, p + q, x->state_s);
+    *q_s = *q_r = both;
+    q_s->mean = nn_slice(both.mean, 0, p);
+    q_s->log_std = nn_slice(both.log_std, 0, p);
+    q_r->mean = nn_slice(both.mean, p, q);
+    q_r->log_std = nn_slice(both.log_std, p, q);
+}
+
+/* The posteriors of the windows, and samples of theta. */
+static void record_theta(fnvae *f)
+{
+    nn_var *in = f->in;
+    if (f->o.observed) {
+        f->theta_s.mean = f->theta_s.sample = in[FNVAE_IN_theta_s];
+        f->theta_r.mean = f->theta_r.sample = in[FNVAE_IN_theta_r];
+        return;
+    }
+    fnvae_seen seen = {.s = in[FNVAE_IN_s],
+                       .a = in[FNVAE_IN_a],
+                       .s1 = in[FNVAE_IN_s1],
+                       .ds = in[FNVAE_IN_ds],
+                       .r = in[FNVAE_IN_r],
+                       .change = in[FNVAE_IN_change],
+                       .state_s = NN_NONE,
+                       .state_r = NN_NONE};
+    fnvae_record_posteriors(f, &seen, &f->theta_s, &f->theta_r);
+    f->cost[FNVAE_plain] = nn_add(f->plain_s.cost, f->plain_r.cost);
+    f->theta_s.sample = nn_gauss_sample(f->theta_s.mean, f->theta_s.log_std);
+    f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
+}
+
+/* The learned weights see the costs, and the costs do not see them: their values become k. */
+static nn_var record_auto(fnvae *f)
+{
+    nn_var *c = f->cost;
+    f->auto_c = nn_param(f->group[FNVAE_WEIGHTS], "c", 1, 1, 4, NN_INIT_CONSTANT, 1);
+    nn_var rec = nn_detach(nn_add(c[FNVAE_rec_dyn], c[FNVAE_rec_rw]));
+    nn_var pred = nn_detach(nn_add(c[FNVAE_pred_dyn], c[FNVAE_pred_rw]));
+    nn_var kl = nn_detach(nn_add(c[FNVAE_kl_stay], c[FNVAE_kl_move]));
+    return nn_auto_weight(NN_IN(rec, pred, kl, nn_detach(c[FNVAE_smooth])), f->auto_c);
+}
+
+/* The costs that are learned from: a prediction that is switched off is not even computed. */
+static int list_losses(fnvae *f, nn_var *losses)
+{
+    int n = 0;
+    for (int i = 0; i < FNVAE_COST_COUNT; i++) {
+        if (i == FNVAE_pred_dyn && !f->o.predict_state) continue;
+        if (i == FNVAE_pred_rw && !f->o.predict_reward) continue;
+        losses[n++] = f->cost[i];
+    }
+    if (f->o.auto_weights) losses[n++] = record_auto(f);
+    return n;
+}
+
+static int record_plans(fnvae *f)
+{
+    int rc = 0;
+    nn_var losses[FNVAE_COST_COUNT + 1];
+    int count = list_losses(f, losses);
+    nn_group **plain = &f->group[FNVAE_PLAIN_S];
+    nn_group *fixed[] = {f->group[FNVAE_PHI],
+                         f->group[FNVAE_GAMMA],
+                         f->group[FNVAE_ALPHA],
+                         f->group[FNVAE_BETA],
+                         plain[0],
+                         plain[1],
+                         f->group[FNVAE_WEIGHTS]};
+    TRY(nn_plan_new(&f->learn, f->g, losses, count, count, f->group, FNVAE_GROUPS));
+    TRY(nn_plan_new(&f->learn_fixed, f->g, losses, count, count, fixed, 7));
+    if (fnvae_first(f) < 0)
+        TRY(nn_plan_new(&f->learn_plain, f->g, &f->cost[FNVAE_plain], 1, 1, plain, 2));
+out:
+    return rc;
+}
+
+static void record_inputs(fnvae *f)
+{
+    int d = f->z.d, m = f->z.m, p = f->z.p, q = f->z.q;
+#define X(name, width) \
+    f->in[FNVAE_IN_##name] = nn_input(f->g, #name, f->o.window, f->o.batch, width);
+    FNVAE_INPUTS(X)
+#undef X
+/* set before each update */
+#define X(name) f->k[FNVAE_K_##name] = nn_scalar(f->g, "k_" #name, 0);
+    FNVAE_KS(X)
+#undef X
+    f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
+    f->frozen = nn_scalar(f->g, "gates frozen", 0);
+    if (f->o.moves == 0) return;
+    f->begins = nn_input(f->g, "begins", f->o.moves, f->o.batch, 1);
+    f->of = nn_input(f->g, "of", f->o.window, f->o.batch, 1);
+}
+
+/* ---- making and freeing ---------------------------------------------------------------------- */
+
+static size_t largest_mask(const fnvae *f)
+{
+    size_t most = 0;
+    for (int k = 0; k < FNVAE_MASK_COUNT; k++) {
+        nn_shape z = nn_shape_of(f->mask[k].free);
+        size_t size = (size_t)z.B * (size_t)z.D;
+        if (size > most) most = size;
+    }
+    return most;
+}
+
+static int declare(fnvae *f)
+{
+    int rc = 0;
+    const int widths[FNVAE_SCALES] = {f->z.d, f->z.d, 1, f->z.p, f->z.q};
+    size_t scales = (size_t)f->replicas * FNVAE_SCALES;
+    for (int k = 0; k < FNVAE_INPUT_COUNT; k++) {
+        nn_shape z = nn_shape_of(f->in[k]);
+        size_t n = (size_t)z.T * (size_t)z.B * (size_t)z.D * (size_t)f->replicas;
+        TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
+    }
+    if (f->o.moves > 0) {
+        size_t columns = (size_t)f->replicas * (size_t)f->o.batch * sizeof(float);
+        TRY(arena_declare(f->memory, &f->begins_host, (size_t)f->o.moves * columns));
+        TRY(arena_declare(f->memory, &f->of_host, (size_t)f->o.window * columns));
+        TRY(arena_declare(f->memory, &f->left_out,
+                          (size_t)f->replicas * (size_t)f->o.batch * sizeof *f->left_out));
+    }
+    if (f->encoding) TRY(fnvae_declare_encode(f));
+    TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * (size_t)f->replicas * sizeof(float)));
+    TRY(arena_declare(f->memory, &f->buffer, largest_mask(f) * sizeof(float)));
+    TRY((f->scales = mem_alloc(scales * sizeof *f->scales)) ? 0 : FANS_ENOMEM);
+    for (size_t k = 0; k < scales; k++) {
+        fnvae_scale *x = &f->scales[k];
+        x->n = widths[k % FNVAE_SCALES];
+        TRY(arena_declare(f->memory, &x->count, sizeof(double)));
+        TRY(arena_declare(f->memory, &x->mean, (size_t)x->n * sizeof(double)));
+        TRY(arena_declare(f->memory, &x->m2, (size_t)x->n * sizeof(double)));
+        TRY(arena_declare(f->memory, &x->unit, (size_t)x->n * sizeof(double)));
+    }
+    TRY(arena_commit(f->memory));
+out:
+    return rc;
+}
+
+int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_dims z, int replicas,
+              const uint64_t *seeds, int belief_batch, const fnvae_memory *past)
+{
+    static const char *const names[] = {"phi",     "gamma",   "alpha", "beta",
+                                        "plain_s", "plain_r", "masks", "weights"};
+    int rc = 0;
+    fnvae *f = mem_alloc(sizeof *f);
+    if (!f) return FANS_ENOMEM;
+    f->o = *o;
+    f->z = z;
+    f->replicas = replicas;
+    f->belief_batch = belief_batch;
+    TRY(arena_new(&f->memory));
+    TRY(nn_graph_new(&f->g, backend, replicas, seeds));
+    for (int i = 0; i < FNVAE_GROUPS; i++) f->group[i] = nn_group_new(f->g, names[i]);
+    record_inputs(f);
+    fnvae_record_masks(f);
+    record_theta(f);
+    fnvae_record_decoders(f);
+    fnvae_record_divergence(f);
+    fnvae_record_belief(f);
+    if (past && !o->observed) TRY(fnvae_record_encode(f, past));
+    TRY(record_plans(f)); /* plans come last: they know only what was recorded before them */
+    TRY(fnvae_plan_belief(f));
+    if (f->encoding) TRY(fnvae_plan_encode(f));
+    TRY(nn_graph_commit(f->g));
+    TRY(declare(f));
+    f->update = fnvae_first(f);
+    fnvae_set_masks(f);
+    *out = f;
+out:
+    if (rc < 0) fnvae_free(f);
+    return rc;
+}
+
+void fnvae_free(fnvae *f)
+{
+    if (!f) return;
+    fnvae_free_encode(f);
+    nn_graph_free(f->g);
+    arena_free(f->memory);
+    mem_free(f->scales);
+    mem_free(f);
+}

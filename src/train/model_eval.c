@@ -1,0 +1,241 @@
+/* model_eval.c - how good a model is: its graph, its beliefs and its predictions, on fresh data. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "learn/linear_map.h"
+#include "train/model_run.h"
+
+enum { FRESH = 1 }; /* the index of the lifetime that models are judged on */
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+/* With factors observed every mask is judged. Latent factors come in any order and mixture: then
+ * C_tt is not identifiable, and of C_ts only which states it touches. */
+static void score_masks(const model_run *m, const causal_graph *g, const task_graph *t,
+                        model_eval *e)
+{
+    const uint8_t *truth[] = {t->C_ss, t->C_as, t->C_ts, t->c_sr, t->c_ar, t->C_tt_s, t->C_tt_r};
+    e->all = causal_count(0, 0, 0);
+    for (int k = 0; k < CAUSAL_MASK_COUNT; k++) {
+        bool factors = k == CAUSAL_C_ts || k == CAUSAL_C_tt_s || k == CAUSAL_C_tt_r;
+        if (factors && !m->o.observed) continue;
+        e->mask[k] = causal_compare(g, k, truth[k]);
+        e->all = causal_sum(e->all, e->mask[k]);
+    }
+    e->touched = causal_compare_touched(g, t->C_ts, t->p);
+    if (!m->o.observed) e->all = causal_sum(e->all, e->touched);
+}
+
+static int eval_graph(const model_run *m, model_eval *e)
+{
+    int rc = 0;
+    causal_graph *g = NULL;
+    task_graph truth = {0};
+    if (task_truth(m->task, &truth) < 0) return 0;
+    e->graph_known = true;
+    TRY(causal_graph_new(&g, m->f->z));
+    causal_graph_of(g, m->f, 0);
+    score_masks(m, g, &truth, e);
+out:
+    causal_graph_free(g);
+    task_graph_free(&truth);
+    return rc;
+}
+
+/* ---- beliefs --------------------------------------------------------------------------------- */
+
+typedef struct probe {
+    const model_run *m;
+    lifetime *life;
+    belief *b;
+    arena *memory;
+    int episodes, k;            /* found so far; p + q */
+    float *beliefs[EVAL_TIMES]; /* [episode][k] */
+    double *truth[EVAL_TIMES];  /* [factor][episode] */
+    float *average;             /* [k] */
+    int most;
+    double error[2];        /* states, reward */
+    int step;               /* of the episode */
+    int counts[EVAL_TIMES]; /* samples */
+} probe;
+
+static double factor_of(const probe *p, const fnvae_row *row, int i)
+{
+    int dynamics = p->m->truth.p;
+    return (double)(i < dynamics ? row->theta_s[i] : row->theta_r[i - dynamics]);
+}
+
+/* Episodes that end before some time have no sample of it. */
+static void record(probe *p, int time, const fnvae_row *row)
+{
+    if (p->counts[time] == p->most) return;
+    size_t at = (size_t)p->counts[time]++;
+    memcpy(p->beliefs[time] + at * (size_t)p->k, belief_mean(p->b, 0, 0),
+           (size_t)p->k * sizeof(float));
+    for (int i = 0; i < p->m->truth.p + p->m->truth.q; i++)
+        p->truth[time][(size_t)i * (size_t)p->most + at] = factor_of(p, row, i);
+}
+
+/* Squared errors of the decoders before the transition is seen. */
+static int add_errors(probe *p, const fnvae_row *row)
+{
+    const fnvae *f = p->m->f;
+    int rc = belief_decode(p->b);
+    if (rc < 0) return rc;
+    const float *guess = belief_expected(p->b, 0, 0);
+    for (int i = 0; i < f->z.d; i++) {
+        double ds = (double)row->s1[i] - (double)row->s[i];
+        p->error[0] += pow(fnvae_to(f, 0, SCALE_DS, i, ds) - (double)guess[i], 2) / f->z.d;
+    }
+    p->error[1] += pow(fnvae_to(f, 0, SCALE_R, 0, (double)row->r) - (double)guess[f->z.d], 2);
+    return 0;
+}
+
+/* One transition: predict, look, correct. */
+static int visit(probe *p, int i)
+{
+    int rc = 0, last = lifetime_count(p->life) - 1;
+    fnvae_row row = lifetime_at(p->life, i);
+    bool ends = i < last && lifetime_at(p->life, i + 1).first;
+    if (row.first) {
+        p->episodes++;
+        p->step = 0;
+        record(p, EVAL_CARRIED, &row);
+    }
+    TRY(belief_predict(p->b, &(uint8_t){row.change && i > 0}));
+    if (row.first) record(p, EVAL_START, &row);
+    for (int j = 0; j < p->k; j++) p->average[j] += belief_mean(p->b, 0, 0)[j] / (float)(last + 1);
+    belief_note(p->b, 0, 0, &row);
+    TRY(add_errors(p, &row));
+    TRY(belief_correct(p->b));
+    if (++p->step == 10) record(p, EVAL_TEN, &row);
+    if (p->step == p->episodes * 7 % p->m->task->info.horizon + 1)
+        record(p, EVAL_ANY, &row); /* some step, another in each episode */
+    if (ends || i == last) record(p, EVAL_END, &row);
+out:
+    return rc;
+}
+
+/* The same errors with theta held at its average: a model that does not follow the change. */
+static int visit_blind(probe *p, int i)
+{
+    fnvae_row row = lifetime_at(p->life, i);
+    belief_note(p->b, 0, 0, &row);
+    return add_errors(p, &row);
+}
+
+static int probe_new(probe *p, const model_run *m, int episodes)
+{
+    int rc = 0;
+    size_t n = (size_t)episodes, factors = (size_t)(m->truth.p + m->truth.q) + 1;
+    p->m = m;
+    p->most = episodes;
+    p->k = m->f->z.p + m->f->z.q;
+    TRY(arena_new(&p->memory));
+    for (int t = 0; t < EVAL_TIMES; t++) {
+        TRY(arena_declare(p->memory, &p->beliefs[t], n * (size_t)p->k * sizeof(float)));
+        TRY(arena_declare(p->memory, &p->truth[t], n * factors * sizeof(double)));
+    }
+    TRY(arena_declare(p->memory, &p->average, (size_t)p->k * sizeof(float)));
+    TRY(arena_commit(p->memory));
+    TRY(model_run_collect(m, &p->life, FRESH, episodes * m->task->info.horizon));
+    TRY(belief_new(&p->b, m->f));
+out:
+    return rc;
+}
+
+static void probe_free(probe *p)
+{
+    belief_free(p->b);
+    lifetime_free(p->life);
+    arena_free(p->memory);
+}
+
+static int eval_beliefs(const model_run *m, int episodes, model_eval *e)
+{
+    int rc = 0;
+    probe p = {0};
+    TRY(probe_new(&p, m, episodes));
+    int n = lifetime_count(p.life);
+    for (int i = 0; i < n; i++) TRY(visit(&p, i));
+    for (int t = 0; t < EVAL_TIMES; t++)
+        for (int i = 0; i < e->factors; i++)
+            e->r2[t][i] = linear_map_r2(p.beliefs[t], p.k, p.truth[t] + i * episodes, p.counts[t]);
+    e->error = p.error[0] / n;
+    e->error_r = p.error[1] / n;
+    p.error[0] = p.error[1] = 0;
+    belief_set(p.b, 0, 0, p.average, p.k);
+    for (int i = 0; i < n; i++) TRY(visit_blind(&p, i));
+    e->error_blind = p.error[0] / n;
+    e->error_r_blind = p.error[1] / n;
+out:
+    probe_free(&p);
+    return rc;
+}
+
+int model_run_eval(const model_run *m, int episodes, model_eval *e)
+{
+    *e = (model_eval){.factors = m->truth.p + m->truth.q};
+    int rc = eval_graph(m, e);
+    if (rc == 0 && !m->o.observed) rc = eval_beliefs(m, episodes, e);
+    return rc;
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static const char *const times[EVAL_TIMES] = {"start", "ten", "end", "any", "carried"};
+
+static json_t *score_json(causal_score s)
+{
+    return json_pack("{si si si sf sf sf si}", "hits", s.hits, "extra", s.extra, "missing",
+                     s.missing, "precision", s.precision, "recall", s.recall, "f1", s.f1, "shd",
+                     s.shd);
+}
+
+bool model_eval_judges(const model_run *m, int mask)
+{
+    return m->o.observed || (mask != CAUSAL_C_ts && mask != CAUSAL_C_tt_s && mask != CAUSAL_C_tt_r);
+}
+
+/* Factors are counted as the model has them: those of the dynamics, then those of the reward. */
+const char *model_eval_factor(const model_run *m, int i)
+{
+    const fans_env_info *info = &m->task->info;
+    for (int kind = 0; kind < 2; kind++)
+        for (int k = 0; k < info->factor_count; k++)
+            if ((info->factors[k].kind == FANS_DYNAMICS) == (kind == 0) && i-- == 0)
+                return info->factors[k].name;
+    return "";
+}
+
+json_t *model_eval_json(const model_run *m, const model_eval *e)
+{
+    json_t *out = json_object();
+    if (e->graph_known) {
+        json_t *graph = json_object();
+        for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
+            if (model_eval_judges(m, k))
+                json_object_set_new(graph, causal_mask_names[k], score_json(e->mask[k]));
+        json_object_set_new(graph, "touched", score_json(e->touched));
+        json_object_set_new(graph, "all", score_json(e->all));
+        json_object_set_new(out, "graph", graph);
+    }
+    if (m->o.observed) return out;
+    json_t *r2 = json_object();
+    for (int t = 0; t < EVAL_TIMES; t++) {
+        json_t *row = json_object();
+        for (int i = 0; i < e->factors; i++) {
+            double x = e->r2[t][i];
+            json_object_set_new(row, model_eval_factor(m, i),
+                                isnan(x) ? json_null() : json_real(x));
+        }
+        json_object_set_new(r2, times[t], row);
+    }
+    json_object_set_new(out, "r2", r2);
+    json_object_set_new(out, "error",
+                        json_pack("{sf sf sf sf}", "state", e->error, "state_blind", e->error_blind,
+                                  "reward", e->error_r, "reward_blind", e->error_r_blind));
+    return out;
+}

@@ -1,0 +1,194 @@
+/* model_run.c - making, saving and opening models of tasks, and data for them. */
+#include "train/model_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "data/checkpoint.h"
+#include "learn/fnvae_state.h"
+#include "train/sections.h"
+
+OPTIONS_GROUP(model_option_group, model_options, "model", "what `fans model fit` learns from",
+              MODEL_OPTIONS)
+
+/* ---- from a config --------------------------------------------------------------------------- */
+
+static void count_factors(model_run *m)
+{
+    const fans_env_info *info = &m->task->info;
+    m->truth = (fnvae_dims){.d = info->obs_dim, .m = info->act_dim};
+    for (int i = 0; i < info->factor_count; i++)
+        *(info->factors[i].kind == FANS_DYNAMICS ? &m->truth.p : &m->truth.q) += 1;
+}
+
+static int understand(model_run *m, config *c)
+{
+    int rc = 0;
+    TRY(task_load(&m->task, c));
+    TRY(config_take(c, fnvae_option_group(), "fnvae", &m->o));
+    TRY(config_take(c, model_option_group(), "model", &m->data));
+    TRY(sections_skip(c)); /* what the same file says to `fans train` */
+    TRY(config_check_taken(c));
+    count_factors(m);
+    if (m->task->info.factor_count > EVAL_FACTORS)
+        TRY(fans_fail(FANS_EINVAL, "%s has %d factors; a model is judged on at most %d",
+                      m->task->def->name, m->task->info.factor_count, EVAL_FACTORS));
+out:
+    return rc;
+}
+
+int model_run_load(model_run *m, const char *path, const char *preset, const text_list *settings)
+{
+    int rc = 0;
+    const char *ini;
+    config *c = NULL;
+    TRY(fnvae_preset(preset, &ini));
+    TRY(config_new(&c));
+    TRY(config_add_text(c, preset, ini));
+    TRY(config_add_file(c, path));
+    for (int i = 0; settings && i < settings->count; i++)
+        TRY(config_add_setting(c, settings->items[i]));
+    TRY(understand(m, c));
+out:
+    config_free(c);
+    return rc;
+}
+
+int model_run_make(model_run *m, const char *device, nn_precision precision, int threads)
+{
+    int rc = 0;
+    uint64_t seed = (uint64_t)m->data.seed;
+    fnvae_dims z = m->truth;
+    if (m->o.p > 0 && !m->o.observed) z.p = m->o.p;
+    if (m->o.q > 0 && !m->o.observed) z.q = m->o.q;
+    if (z.p < 1) z.p = 1; /* a factor that never moves, where the task has none */
+    if (z.q < 1) z.q = 1;
+    TRY(pool_new(&m->pool, threads));
+    TRY(nn_device_new(&m->backend, device, precision, m->pool, NULL, 0));
+    TRY(fnvae_new(&m->f, m->backend, &m->o, z, 1, &seed, 1, NULL));
+out:
+    return rc;
+}
+
+void model_run_free(model_run *m)
+{
+    fnvae_free(m->f);
+    nn_backend_free(m->backend);
+    pool_free(m->pool);
+    task_free(m->task);
+    *m = (model_run){0};
+}
+
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+static void path_in(char *out, size_t size, const char *folder, const char *name)
+{
+    snprintf(out, size, "%s/%s", folder, name);
+}
+
+static int print_config(const model_run *m, text *t)
+{
+    task_dump(m->task, t);
+    text_add(t, "\n");
+    options_dump(fnvae_option_group(), "fnvae", &m->o, t);
+    text_add(t, "\n");
+    options_dump(model_option_group(), "model", &m->data, t);
+    return text_done(t);
+}
+
+static int write_config(const model_run *m, const char *path)
+{
+    text t = {0};
+    int rc = print_config(m, &t);
+    if (rc == 0) rc = os_write_file(path, t.s, t.length);
+    text_free(&t);
+    return rc;
+}
+
+int model_run_may_save(const char *folder)
+{
+    char path[4096];
+    path_in(path, sizeof path, folder, "metrics.csv");
+    if (os_exists(path))
+        return fans_fail(FANS_EINVAL, "%s: is the folder of a training; choose another --out",
+                         folder);
+    return 0;
+}
+
+int model_run_save(const model_run *m, const char *folder)
+{
+    int rc = 0;
+    char path[4096];
+    state_list s = {0};
+    checkpoint *c = NULL;
+    TRY(os_make_folders(folder));
+    path_in(path, sizeof path, folder, "config.ini");
+    TRY(write_config(m, path));
+    fnvae_state(m->f, 0, &s);
+    TRY(state_done(&s));
+    TRY(checkpoint_new(&c, &s));
+    path_in(path, sizeof path, folder, "model.safetensors");
+    TRY(state_refresh(&s));
+    checkpoint_gather(c, &s);
+    TRY(checkpoint_write(c, &s, "fnvae", path));
+out:
+    checkpoint_free(c);
+    state_free(&s);
+    return rc;
+}
+
+static int read_state(model_run *m, const char *folder)
+{
+    int rc = 0;
+    char path[4096];
+    state_list s = {0};
+    fnvae_state(m->f, 0, &s);
+    TRY(state_done(&s));
+    path_in(path, sizeof path, folder, "model.safetensors");
+    TRY(checkpoint_read(&s, "fnvae", path));
+out:
+    state_free(&s);
+    return rc;
+}
+
+int model_run_open(model_run *m, const char *folder, const char *device, int threads)
+{
+    int rc = 0;
+    char path[4096];
+    path_in(path, sizeof path, folder, "model.safetensors");
+    if (!os_exists(path))
+        TRY(fans_fail(FANS_EIO, "%s: holds no model (it has no model.safetensors)", folder));
+    path_in(path, sizeof path, folder, "config.ini");
+    TRY(model_run_load(m, path, "standard", NULL));
+    TRY(model_run_make(m, device, NN_FP32, threads));
+    TRY(read_state(m, folder));
+out:
+    return rc;
+}
+
+int model_run_resume(model_run *m, const char *folder)
+{
+    int rc = 0;
+    char path[4096];
+    text t = {0};
+    void *kept = NULL;
+    size_t n;
+    TRY(print_config(m, &t));
+    path_in(path, sizeof path, folder, "config.ini");
+    TRY(os_read_file(&kept, &n, path));
+    const char *old = kept, *new = t.s;
+    text_line x[2];
+    if (text_differ(&old, &new, x))
+        TRY(fans_fail(
+            FANS_EINVAL,
+            "%s: made with another config: it has '%.*s', this fit '%.*s'; resume with the "
+            "same",
+            path, x[0].n, x[0].s, x[1].n, x[1].s));
+    TRY(read_state(m, folder));
+out:
+    mem_free(kept);
+    text_free(&t);
+    return rc;
+}

@@ -1,0 +1,65 @@
+/* model_run.h - a model fitted to a task, as a folder: resolved config and parameters. */
+#ifndef TRAIN_MODEL_RUN_H
+#define TRAIN_MODEL_RUN_H
+
+#include "base/pool.h"
+#include "base/text.h"
+#include "env/world.h"
+#include "learn/belief.h"
+#include "learn/causal_graph.h"
+#include "learn/lifetime.h"
+
+#define MODEL_OPTIONS(X)                                           \
+    X(INT, seed, 0, 0, 2147483647, "of the data and of the model") \
+    X(INT, transitions, 20000, 100, 100000000, "collected with random actions to fit")
+OPTIONS_STRUCT(model_options, MODEL_OPTIONS)
+const option_group *model_option_group(void);
+
+typedef struct model_run {
+    task *task;
+    fnvae_options o;
+    model_options data;
+    fnvae_dims truth; /* of the task, with its own numbers of factors */
+    pool *pool;
+    nn_backend *backend;
+    fnvae *f;
+} model_run;
+
+/* From a config; the preset and the settings are its lowest and highest layer. Then `make`. */
+int model_run_load(model_run *m, const char *config, const char *preset, const text_list *settings);
+int model_run_make(model_run *m, const char *device, nn_precision precision, int threads);
+void model_run_free(model_run *m);
+
+/* `count` transitions of the lifetime `index` with random actions. */
+int model_run_collect(const model_run *m, lifetime **out, uint32_t index, int count);
+
+/* The transitions of a file that `fans rollout --csv` wrote for this task. */
+int model_run_read(const model_run *m, lifetime **out, const char *path);
+
+/* The folder. `open` also makes the model; `may_save` refuses one whose config.ini is a training's.
+ */
+int model_run_may_save(const char *folder);
+int model_run_save(const model_run *m, const char *folder);
+int model_run_resume(model_run *m, const char *folder); /* into one that was made the same way */
+int model_run_open(model_run *m, const char *folder, const char *device, int threads);
+
+/* ---- judging (model_eval.c) ------------------------------------------------------------------ */
+
+enum { EVAL_FACTORS = 64 }; /* of a task, at most */
+enum { EVAL_START, EVAL_TEN, EVAL_END, EVAL_ANY, EVAL_CARRIED, EVAL_TIMES };
+
+typedef struct model_eval {
+    bool graph_known;
+    causal_score mask[CAUSAL_MASK_COUNT], touched, all; /* all: what can be identified */
+    int factors;
+    double r2[EVAL_TIMES][EVAL_FACTORS]; /* [time][factor] */
+    double error, error_blind, error_r,
+        error_r_blind; /* normalised squared errors, one step ahead */
+} model_eval;
+
+int model_run_eval(const model_run *m, int episodes, model_eval *e);
+bool model_eval_judges(const model_run *m, int mask); /* can its edges be identified? */
+const char *model_eval_factor(const model_run *m, int i);
+json_t *model_eval_json(const model_run *m, const model_eval *e);
+
+#endif

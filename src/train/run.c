@@ -1,0 +1,164 @@
+/* run.c - files of a run. */
+#include "train/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/os.h"
+
+int run_file(const run *r, const char *name, char *out)
+{
+    if (snprintf(out, RUN_PATH, "%s/%s", r->path, name) >= RUN_PATH)
+        return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
+    return 0;
+}
+
+/* ---- the config of an old folder ------------------------------------------------------------- */
+
+static bool is_loose(const char *line, const char *const *loose)
+{
+    for (; *loose; loose++)
+        if (!strncmp(line, *loose, strlen(*loose))) return true;
+    return false;
+}
+
+/* Line by line; messages show the first difference. */
+static int compare_config(const char *path, const char *old, const char *new,
+                          const char *const *loose)
+{
+    text_line x[2];
+    while (text_differ(&old, &new, x))
+        if (!is_loose(x[0].s, loose) || !is_loose(x[1].s, loose))
+            return fans_fail(FANS_EINVAL,
+                             "%s: is another run: it has '%.*s', this one '%.*s' (choose another "
+                             "--out, or remove it)",
+                             path, x[0].n, x[0].s, x[1].n, x[1].s);
+    return 0;
+}
+
+/* Whoever trains a run holds its folder; the lock goes when the process does, however it ends.
+ * Where the file system has no locks there is none. */
+static int lock(run *r)
+{
+    r->held = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->held >= 0 && flock(r->held, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return fans_fail(FANS_EIO, "%s: another process is training it", r->path);
+    return 0;
+}
+
+int run_open(run *r, const char *path, const char *config, const char *const *loose, bool look_only)
+{
+    char file[RUN_PATH];
+    void *old;
+    size_t n;
+    int rc = 0;
+    *r = RUN_CLOSED;
+    if ((size_t)snprintf(r->path, sizeof r->path, "%s", path) >= sizeof r->path)
+        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    if (!look_only) TRY(os_make_folders(path));
+    if (!look_only) TRY(lock(r));
+    TRY(run_file(r, "config.ini", file));
+    if (!look_only && os_exists(file)) {
+        TRY(os_read_file(&old, &n, file));
+        rc = compare_config(path, old, config, loose);
+        mem_free(old);
+        if (rc < 0) goto out;
+    }
+    if (!look_only) TRY(os_write_file(file, config, strlen(config)));
+out:
+    return rc;
+}
+
+void run_close(run *r)
+{
+    if (r->held >= 0) close(r->held);
+    if (r->metrics.fd >= 0) close(r->metrics.fd);
+    if (r->beliefs.fd >= 0) close(r->beliefs.fd);
+    events_close(r->events);
+    *r = RUN_CLOSED;
+}
+
+int run_note(const run *r, const char *command, const char *system_json)
+{
+    char file[RUN_PATH];
+    int rc = 0;
+    TRY(run_file(r, "system.json", file));
+    TRY(os_write_file(file, system_json, strlen(system_json)));
+    TRY(run_file(r, "command.txt", file));
+    FILE *f = fopen(file, "a");
+    bool written = f && fprintf(f, "%s\n", command) >= 0;
+    if ((f && fclose(f)) || !written)
+        rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno));
+out:
+    return rc;
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+/* The events file keeps its name over resumes, so that curves stay in one piece. */
+static const char EVENTS[] = "events.out.tfevents.0000000000.fans";
+
+static int begin_table(run *r, run_table *t, bool resume)
+{
+    char file[RUN_PATH];
+    int rc = 0;
+    TRY(run_file(r, t->name, file));
+    t->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (t->fd < 0) TRY(fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno)));
+    if (!resume) t->bytes = 0;
+    TRY(os_cut(t->fd, file, t->bytes));
+out:
+    return rc;
+}
+
+int run_begin(run *r, bool resume, bool beliefs)
+{
+    char file[RUN_PATH];
+    int rc = 0;
+    TRY(begin_table(r, &r->metrics, resume));
+    if (beliefs) TRY(begin_table(r, &r->beliefs, resume));
+    if (!resume) r->events_bytes = 0;
+    TRY(run_file(r, EVENTS, file));
+    TRY(events_open(&r->events, file, resume && os_exists(file) ? r->events_bytes : -1));
+out:
+    return rc;
+}
+
+int run_row(run *r, run_table *t, const text *row)
+{
+    if (text_done(row) < 0) return FANS_ENOMEM;
+    ssize_t n = write(t->fd, row->s, row->length);
+    if (n != (ssize_t)row->length)
+        return fans_fail(FANS_EIO, "%s/%s: cannot write: %s", r->path, t->name,
+                         n < 0 ? strerror(errno) : "the disk is full");
+    t->bytes += n;
+    return 0;
+}
+
+static int sync_table(const run *r, const run_table *t)
+{
+    if (t->fd >= 0 && fsync(t->fd) < 0)
+        return fans_fail(FANS_EIO, "%s/%s: cannot write: %s", r->path, t->name, strerror(errno));
+    return 0;
+}
+
+void run_mark(run *r)
+{
+    r->events_bytes = events_length(r->events);
+}
+
+int run_sync(const run *r)
+{
+    int rc = 0;
+    TRY(sync_table(r, &r->metrics));
+    TRY(sync_table(r, &r->beliefs));
+    rc = events_sync(r->events);
+out:
+    return rc;
+}

@@ -1,0 +1,86 @@
+/* session.h - from a command line to trainings: configs, tasks, algorithms, threads, seeds. Shared
+ * by train, eval and play.
+ *
+ * Every config under every algorithm is an **entry**; an entry has a run per seed. Runs that one
+ * agent can serve are put into one training (see session_group.c), the others into further ones. */
+#ifndef TRAIN_SESSION_H
+#define TRAIN_SESSION_H
+
+#include "base/text.h"
+#include "nn/nn.h"
+#include "train/train.h"
+
+/* A config file: it and its task serve all algorithms. */
+typedef struct session_config {
+    const char *path;
+    char name[96]; /* without folder and .ini */
+    config *config;
+    task *task;
+    train_options options;
+} session_config;
+
+typedef struct session_entry {
+    session_config *from;
+    const fans_algo_def *algo;
+    char name[OPTION_TEXT + 96]; /* CONFIG-ALGO */
+    char folder[RUN_PATH];
+    text key; /* what runs of one training have in common */
+} session_entry;
+
+typedef struct session_run {
+    session_entry *entry;
+    int seed;
+    char *folder;
+    train_stand stand;
+    int training, replica; /* where it went; -1 until then */
+} session_run;
+
+typedef struct session {
+    pool *pool;
+    char *system;
+    session_config *configs;
+    session_entry *entries;
+    session_run *runs; /* entry by entry, seed by seed */
+    int config_count, entry_count, run_count, seeds;
+    nn_precision precision;
+    training **trainings;
+    nn_backend **backends; /* one each: what is queued for one must not wait for another */
+    pool **pools;          /* likewise, where trainings run apart; else NULL: all have `pool` */
+    bool apart;            /* they do, since they wait for a GPU */
+    train_run *members;    /* [run_count] the runs once more, training by training */
+    int training_count;
+} session;
+
+/* What the command line said; negative numbers and NULL mean: nothing. */
+typedef struct session_wish {
+    text_list configs; /* files */
+    const text_list *settings;
+    const char *preset;        /* NULL: the config says it all */
+    const char *algos;         /* with commas between */
+    const char *out, *command; /* out: NULL = below runs/ */
+    const char *device;        /* auto, cpu or cuda */
+    const char *precision;     /* fp32, tf32 or bf16 */
+    int seed, seeds, steps, threads;
+    bool look_only;
+} session_wish;
+#define SESSION_WISH                      \
+    ((session_wish){.device = "auto",     \
+                    .precision = "fp32",  \
+                    .preset = "standard", \
+                    .seed = -1,           \
+                    .seeds = 1,           \
+                    .steps = -1})
+
+int session_open(session *s, const session_wish *w);
+
+/* A run that is there, to look at: its own config, one seed; `settings` change what it meets. */
+int session_look(session *s, const char *folder, const text_list *settings, int threads);
+void session_close(session *s);
+
+/* Shares the runs out among trainings, and makes these. */
+int session_group(session *s, const session_wish *w);
+
+/* Run number `seed` (from 0) of an entry. */
+const session_run *session_run_of(const session *s, int entry, int seed);
+
+#endif

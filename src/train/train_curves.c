@@ -1,0 +1,177 @@
+/* train_curves.c - what a training tells: a row per episode, TensorBoard's curves, results. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "train/train_parts.h"
+
+static int count_recent(const replica *p)
+{
+    return p->episodes < TRAIN_RECENT ? (int)p->episodes : TRAIN_RECENT;
+}
+
+static double mean_recent(const replica *p, const double *ring)
+{
+    int n = count_recent(p);
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += ring[i];
+    return n > 0 ? sum / n : NAN;
+}
+
+typedef struct emitting {
+    text *row;
+    events *events;
+} emitting;
+
+static void emit_name(void *user, const char *name, double value)
+{
+    const char *slash = strchr(name, '/');
+    (void)value;
+    text_add(user, ",%s", slash ? slash + 1 : name);
+}
+
+static void emit_value(void *user, const char *name, double value)
+{
+    emitting *e = user;
+    text_add(e->row, ",%.9g", value);
+    events_add(e->events, name, value);
+}
+
+static int write_head(training *t, int r)
+{
+    t->row.length = 0;
+    text_add(&t->row, "episode,step,world,return,length,success");
+    if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_name, &t->row);
+    text_add(&t->row, "\n");
+    return run_row(&t->replicas[r].run, &t->replicas[r].run.metrics, &t->row);
+}
+
+static int write_episode(training *t, int r, int w)
+{
+    replica *p = &t->replicas[r];
+    int64_t step = p->tick * t->worlds_each;
+    events *to = p->run.events;
+    emitting e = {&t->row, to};
+    double rows = (double)(p->tick - t->tick_started) * t->rows;
+    int rc = 0;
+    t->row.length = 0;
+    text_add(&t->row, "%lld,%lld,%d,%.9g,%lld,%.9g", (long long)p->episodes - 1, (long long)step, w,
+             p->gain[w], (long long)p->length[w], (double)t->now.success[r * t->worlds_each + w]);
+    if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_value, &e);
+    text_add(&t->row, "\n");
+    TRY(run_row(&p->run, &p->run.metrics, &t->row));
+    events_add(to, "rollout/ep_rew_mean", mean_recent(p, p->recent));
+    events_add(to, "rollout/ep_len_mean", mean_recent(p, p->lengths));
+    events_add(to, "rollout/return", p->gain[w]);
+    events_add(to, "time/fps", rows / fmax(os_now() - t->started, 1e-9));
+    TRY(events_write(to, step));
+out:
+    return rc;
+}
+
+int train_end_episode(training *t, int r, int w)
+{
+    replica *p = &t->replicas[r];
+    train_lock(t);
+    p->recent[p->episodes % TRAIN_RECENT] = p->gain[w];
+    p->lengths[p->episodes % TRAIN_RECENT] = (double)p->length[w];
+    p->episodes++;
+    train_unlock(t);
+    int rc = write_episode(t, r, w);
+    p->gain[w] = 0;
+    p->length[w] = 0;
+    return rc;
+}
+
+/* ---- beliefs --------------------------------------------------------------------------------- */
+
+/* Steps of an episode between two notes; the last one is noted too. */
+enum { BELIEF_EVERY = 10 };
+
+static int write_belief_head(training *t, int r)
+{
+    const fans_movements *moving = &t->moving[r];
+    int n;
+    t->s.algo->belief(t->agent, r * t->worlds_each, &n);
+    t->row.length = 0;
+    text_add(&t->row, "episode,step,tau");
+    for (int k = 0; k < moving->count; k++)
+        text_add(&t->row, ",true.%s", t->tasks[r]->info.factors[moving->list[k].factor].name);
+    for (int k = 0; k < n; k++) text_add(&t->row, ",theta%d", k);
+    text_add(&t->row, "\n");
+    return run_row(&t->replicas[r].run, &t->replicas[r].run.beliefs, &t->row);
+}
+
+int train_write_heads(training *t, int r)
+{
+    int rc = write_head(t, r);
+    return rc == 0 && t->s.algo->belief ? write_belief_head(t, r) : rc;
+}
+
+/* Of the first world of a run, beside what is true. */
+static int write_belief(training *t, int r)
+{
+    replica *p = &t->replicas[r];
+    int n, row = r * t->worlds_each;
+    size_t factor_count = (size_t)t->tasks[r]->info.factor_count;
+    const double *factors = t->factors_before + (size_t)row * factor_count;
+    const float *theta = t->s.algo->belief(t->agent, row, &n);
+    t->row.length = 0;
+    text_add(&t->row, "%lld,%lld,%lld", (long long)p->episodes, (long long)p->tick * t->worlds_each,
+             (long long)p->length[0]);
+    for (int k = 0; k < t->moving[r].count; k++)
+        text_add(&t->row, ",%.6g", factors[t->moving[r].list[k].factor]);
+    for (int k = 0; k < n; k++) text_add(&t->row, ",%.4g", (double)theta[k]);
+    text_add(&t->row, "\n");
+    return run_row(&p->run, &p->run.beliefs, &t->row);
+}
+
+int train_write_beliefs(training *t)
+{
+    int rc = 0;
+    for (int r = 0; t->s.algo->belief && r < t->count; r++) {
+        int row = r * t->worlds_each;
+        bool ended = t->now.terminated[row] || t->now.truncated[row];
+        if (ended || t->replicas[r].length[0] % BELIEF_EVERY == 0) TRY(write_belief(t, r));
+    }
+out:
+    return rc;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+json_t *training_result(const training *t, int r)
+{
+    const replica *p = &t->replicas[r];
+    double final = training_final(t, r); /* no number, as long as no episode has ended */
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:f, s:s}", "algo", t->s.algo->name, "env",
+                     t->tasks[r]->def->name, "seed", (json_int_t)t->seeds[r], "episodes",
+                     (json_int_t)p->episodes, "steps", (json_int_t)p->tick * t->worlds_each,
+                     "final_return", isnan(final) ? json_null() : json_real(final), "wall_s",
+                     p->wall, "status", "done");
+}
+
+int train_write_results(training *t)
+{
+    char path[RUN_PATH];
+    int rc = 0;
+    for (int r = 0; rc == 0 && r < t->count; r++) {
+        json_t *file = json_pack("{s:[o]}", "runs", training_result(t, r));
+        rc = run_file(&t->replicas[r].run, "result.json", path);
+        if (rc == 0) rc = json_write_file(path, file);
+        json_decref(file);
+    }
+    return rc;
+}
+
+double training_final(const training *t, int r)
+{
+    return mean_recent(&t->replicas[r], t->replicas[r].recent);
+}
+
+int training_recent(const training *t, int r)
+{
+    return count_recent(&t->replicas[r]);
+}

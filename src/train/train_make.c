@@ -1,0 +1,257 @@
+/* train_make.c - makes a training, opens the folders of its runs, and frees it. */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "train/train_parts.h"
+
+OPTIONS_GROUP(train_option_group, train_options, "train", "the run as a whole", TRAIN_OPTIONS)
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int claim_replica(training *t, replica *p)
+{
+    size_t W = (size_t)t->worlds_each;
+    int rc = 0;
+    TRY(arena_declare(t->memory, &p->gain, W * sizeof *p->gain));
+    TRY(arena_declare(t->memory, &p->length, W * sizeof *p->length));
+    TRY(arena_declare(t->memory, &p->bytes, W * sizeof *p->bytes));
+out:
+    return rc;
+}
+
+static int claim(training *t)
+{
+    const fans_env_info *info = &t->tasks[0]->info;
+    size_t rows = (size_t)t->rows;
+    int rc = 0;
+    TRY(arena_new(&t->memory));
+    TRY(world_buffers_declare(&t->now, t->memory, t->tasks[0], t->rows, false));
+    TRY(arena_declare(t->memory, &t->action, rows * (size_t)info->act_dim * sizeof(float)));
+    TRY(arena_declare(t->memory, &t->obs_before, rows * (size_t)info->obs_dim * sizeof(float)));
+    TRY(arena_declare(t->memory, &t->factors_before,
+                      rows * (size_t)info->factor_count * sizeof(double)));
+    TRY(arena_declare(t->memory, &t->segment_before, rows * sizeof(int64_t)));
+    TRY(arena_declare(t->memory, &t->change_before, rows));
+    for (int r = 0; r < t->count; r++) TRY(claim_replica(t, &t->replicas[r]));
+    TRY(arena_commit(t->memory));
+    t->now.action = t->action;
+out:
+    return rc;
+}
+
+int train_movements(const task *t, fans_moving *list)
+{
+    int n = schedule_rules(t->change);
+    for (int k = 0; list && k < n; k++) list[k] = schedule_moving(t->change, k);
+    return n;
+}
+
+static int list_movements(training *t)
+{
+    size_t all = 0, at = 0;
+    for (int r = 0; r < t->count; r++) all += (size_t)train_movements(t->tasks[r], NULL);
+    t->moving = mem_alloc((size_t)t->count * sizeof *t->moving);
+    t->moving_list = mem_alloc(all * sizeof *t->moving_list);
+    if (!t->moving || !t->moving_list) return FANS_ENOMEM;
+    for (int r = 0; r < t->count; r++) {
+        fans_moving *list = t->moving_list + at;
+        t->moving[r] = (fans_movements){list, train_movements(t->tasks[r], list)};
+        at += (size_t)t->moving[r].count;
+    }
+    return 0;
+}
+
+static int open_agent(training *t)
+{
+    int rc = list_movements(t);
+    if (rc < 0) return rc;
+    fans_algo_setup s = {.replicas = t->count,
+                         .worlds = t->worlds_each,
+                         .steps = t->s.look_only ? 0 : t->ticks * t->worlds_each,
+                         .seeds = t->seeds,
+                         .info = &t->tasks[0]->info,
+                         .moving = t->moving,
+                         .config = t->s.config,
+                         .backend = t->s.backend,
+                         .pool = t->s.pool,
+                         .dump = &t->dump,
+                         .warning = &t->warning};
+    return t->s.algo->open(&t->agent, &s);
+}
+
+/* Everything that replica r must find again. */
+static int list_state(training *t, int r)
+{
+    replica *p = &t->replicas[r];
+    state_list *s = &p->state;
+    char name[32];
+    state_add_number(s, "run/tick", STATE_I64, &p->tick);
+    state_add_number(s, "run/episodes", STATE_I64, &p->episodes);
+    state_add_number(s, "run/metrics_bytes", STATE_I64, &p->run.metrics.bytes);
+    state_add_number(s, "run/beliefs_bytes", STATE_I64, &p->run.beliefs.bytes);
+    state_add_number(s, "run/events_bytes", STATE_I64, &p->run.events_bytes);
+    state_add_number(s, "run/wall", STATE_F64, &p->wall);
+    state_add(s, "run/recent", STATE_F64, 1, (int64_t[]){TRAIN_RECENT}, p->recent);
+    state_add(s, "run/lengths", STATE_F64, 1, (int64_t[]){TRAIN_RECENT}, p->lengths);
+    state_add(s, "run/gain", STATE_F64, 1, (int64_t[]){t->worlds_each}, p->gain);
+    state_add(s, "run/length", STATE_I64, 1, (int64_t[]){t->worlds_each}, p->length);
+    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) { /* who looks plays new worlds */
+        size_t n = world_state_bytes(worlds_at(t->worlds, r * t->worlds_each + w));
+        if (!(p->bytes[w] = mem_alloc(n))) return FANS_ENOMEM;
+        snprintf(name, sizeof name, "world.%d", w);
+        state_add_bytes(s, name, p->bytes[w], n);
+    }
+    if (t->s.algo->state) t->s.algo->state(t->agent, r, s);
+    if (t->s.look_only) state_drop(s, "replay."); /* ... and remembers none of the old ones */
+    return state_done(s);
+}
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+static void dump_config(const training *t, int r, text *out)
+{
+    train_options o = t->s.options;
+    o.seed = t->s.runs[r].seed;
+    text_add(out, "# resolved by fans %s\n", fans_version());
+    options_dump(train_option_group(), "train", &o, out);
+    task_dump(t->tasks[r], out);
+    if (t->dump.s) text_add_n(out, t->dump.s, t->dump.length);
+}
+
+/* Starting over would empty the curves of a run that was finished. */
+static int check_result(const char *folder)
+{
+    char file[RUN_PATH];
+    snprintf(file, sizeof file, "%s/result.json", folder);
+    if (!os_exists(file)) return 0;
+    return fans_fail(
+        FANS_EIO,
+        "%s: has a result.json, but no checkpoint to go on from (choose another --out, "
+        "or remove it)",
+        folder);
+}
+
+/* A run that is longer already is not made shorter. */
+static int check_stand(const training *t, const char *folder)
+{
+    train_stand s;
+    int rc = train_stand_of(folder, &s);
+    if (rc == 0 && s.tick < 0) return check_result(folder);
+    if (rc < 0 || s.tick <= t->ticks) return rc;
+    return fans_fail(FANS_EINVAL,
+                     "%s: has %lld steps already, more than the %lld that are asked for (raise "
+                     "train.episodes or --steps, or choose another --out)",
+                     folder, (long long)s.tick * t->worlds_each,
+                     (long long)t->ticks * t->worlds_each);
+}
+
+static int open_folder(training *t, int r)
+{
+    static const char *const loose[] = {"# resolved by",
+                                        "episodes = ", "checkpoint_every = ", NULL};
+    replica *p = &t->replicas[r];
+    text ini = {0};
+    int rc = 0;
+    dump_config(t, r, &ini);
+    TRY(text_done(&t->dump));
+    TRY(text_done(&ini));
+    if (!t->s.look_only) TRY(check_stand(t, t->s.runs[r].folder));
+    TRY(run_open(&p->run, t->s.runs[r].folder, ini.s, loose, t->s.look_only));
+out:
+    text_free(&ini);
+    return rc;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int copy_runs(training *t, const train_setup *s)
+{
+    size_t n = (size_t)s->count;
+    t->seeds = mem_alloc(n * sizeof *t->seeds);
+    t->tasks = mem_alloc(n * sizeof *t->tasks);
+    t->replicas = mem_alloc(n * sizeof *t->replicas);
+    for (int r = 0; t->replicas && r < s->count; r++) t->replicas[r].run = RUN_CLOSED;
+    if (!t->seeds || !t->tasks || !t->replicas) return FANS_ENOMEM;
+    for (int r = 0; r < s->count; r++) {
+        t->seeds[r] = (uint64_t)s->runs[r].seed;
+        t->tasks[r] = s->runs[r].task;
+    }
+    return 0;
+}
+
+int training_new(training **out, const train_setup *s)
+{
+    const task *first = s->runs[0].task;
+    int64_t steps = (int64_t)s->options.episodes * first->info.horizon;
+    int rc = 0;
+    training *t = mem_alloc(sizeof *t);
+    if (!t) return FANS_ENOMEM;
+    t->s = *s;
+    t->count = s->count;
+    t->worlds_each = s->options.worlds;
+    t->rows = t->count * t->worlds_each;
+    t->ticks = (steps + t->worlds_each - 1) / t->worlds_each;
+    snprintf(t->kind, sizeof t->kind, "%s on %s", s->algo->name, first->def->name);
+    TRY(copy_runs(t, s));
+    TRY(claim(t));
+    TRY(worlds_new(&t->worlds, t->tasks, s->pool, t->seeds, t->count, t->worlds_each));
+    TRY(open_agent(t));
+    for (int r = 0; r < t->count; r++) TRY(list_state(t, r));
+    *out = t;
+out:
+    if (rc < 0) training_free(t);
+    return rc;
+}
+
+int training_begin(training *t)
+{
+    bool resumed;
+    int rc = 0;
+    for (int r = 0; r < t->count; r++) TRY(open_folder(t, r));
+    TRY(worlds_start(t->worlds, &t->now));
+    if (t->s.algo->start) t->s.algo->start(t->agent);
+    TRY(train_resume(t, &resumed));
+    if (!resumed && t->s.look_only)
+        TRY(fans_fail(FANS_EIO, "%s: has no checkpoint to look at", t->s.runs[0].folder));
+    for (int r = 0; !t->s.look_only && r < t->count; r++) {
+        run *p = &t->replicas[r].run;
+        TRY(run_begin(p, resumed, t->s.algo->belief));
+        if (!resumed) TRY(train_write_heads(t, r));
+        TRY(run_note(p, t->s.command, t->s.system_json));
+    }
+    if (!t->s.look_only) TRY(train_make_writers(t));
+    TRY(text_done(&t->warning));
+    if (t->warning.length) log_warning("%s", t->warning.s);
+    t->tick_started = t->replicas[0].tick;
+    t->started = t->saved = os_now();
+out:
+    return rc;
+}
+
+static void free_replica(training *t, replica *p)
+{
+    run_close(&p->run);
+    state_free(&p->state);
+    for (int w = 0; p->bytes && w < t->worlds_each; w++) mem_free(p->bytes[w]);
+}
+
+void training_free(training *t)
+{
+    if (!t) return;
+    for (int r = 0; t->replicas && r < t->count; r++) free_replica(t, &t->replicas[r]);
+    if (t->agent) t->s.algo->close(t->agent);
+    for (int i = 0; i < t->writer_count; i++) checkpoint_free(t->writers[i]);
+    worlds_free(t->worlds);
+    arena_free(t->memory);
+    text_free(&t->row);
+    text_free(&t->dump);
+    text_free(&t->warning);
+    mem_free(t->moving);
+    mem_free(t->moving_list);
+    mem_free(t->replicas);
+    mem_free(t->tasks);
+    mem_free(t->seeds);
+    mem_free(t);
+}

@@ -1,0 +1,147 @@
+/* train_many.c - several trainings side by side.
+ *
+ * In turn, a step each: on a CPU, where every step uses all threads. Or apart, each driven by a
+ * thread of its own: with a GPU a step is mostly waiting, and while one training waits for its
+ * actions the worlds of another may step. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "train/train_parts.h"
+
+/* Saves all that are not done, but for the one that failed by `rc`, if any; the first failure is
+ * told. Wherever the others stand: a run's bytes do not depend on them. */
+static int stop_all(training *const *list, int count, const training *failed, int rc)
+{
+    char why[1024] = "";
+    bool left = false;
+    if (rc < 0) snprintf(why, sizeof why, "%s", fans_error());
+    for (int i = 0; i < count; i++) {
+        if (train_is_done(list[i]) || list[i] == failed) continue;
+        int saved = train_save(list[i]);
+        left = true;
+        if (saved == 0 || rc < 0) continue;
+        rc = saved;
+        snprintf(why, sizeof why, "%s", fans_error());
+    }
+    if (rc < 0) return fans_fail(rc, "%s", why);
+    return left ? FANS_ESTOP : 0;
+}
+
+static int run_in_turn(training *const *list, int count, train_watch_fn *watch, void *user)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (int i = 0; i < count; i++) {
+            if (train_is_done(list[i])) continue;
+            any = true;
+            int rc = train_step(list[i], count);
+            if (rc < 0) return stop_all(list, count, list[i], rc);
+            if (watch && watch(user, list[i])) return stop_all(list, count, NULL, 0);
+        }
+    }
+    return 0;
+}
+
+/* ---- apart ----------------------------------------------------------------------------------- */
+
+/* What the drivers share. The lock is held while `watch` looks, and while a training changes what
+ * it may look at: progress and returns. */
+typedef struct crew {
+    pthread_mutex_t lock;
+    bool stop;
+    train_watch_fn *watch;
+    void *user;
+} crew;
+
+typedef struct driver {
+    training *t;
+    crew *crew;
+    pthread_t thread;
+    int rc;
+    char why[1024]; /* messages belong to the thread that failed, so a copy travels */
+} driver;
+
+/* Whether all shall stop after this step. */
+static bool look_around(const driver *d, int rc)
+{
+    crew *c = d->crew;
+    pthread_mutex_lock(&c->lock);
+    if (rc < 0 || (c->watch && c->watch(c->user, d->t))) c->stop = true;
+    bool stop = c->stop;
+    pthread_mutex_unlock(&c->lock);
+    return stop;
+}
+
+static void *drive(void *arg)
+{
+    driver *d = arg;
+    bool stop = false;
+    while (d->rc == 0 && !stop && !train_is_done(d->t)) {
+        d->rc = train_step(d->t, 1);
+        stop = look_around(d, d->rc);
+    }
+    if (d->rc == 0 && !train_is_done(d->t)) {
+        d->rc = train_save(d->t);
+        if (d->rc == 0) d->rc = FANS_ESTOP;
+    }
+    if (d->rc < 0) snprintf(d->why, sizeof d->why, "%s", fans_error());
+    return NULL;
+}
+
+/* The first that failed; else whether any was stopped. */
+static int result_of(const driver *d, int count)
+{
+    bool stopped = false;
+    for (int i = 0; i < count; i++) {
+        if (d[i].rc < 0 && d[i].rc != FANS_ESTOP) return fans_fail(d[i].rc, "%s", d[i].why);
+        stopped = stopped || d[i].rc == FANS_ESTOP;
+    }
+    return stopped ? FANS_ESTOP : 0;
+}
+
+static int run_apart(training *const *list, int count, train_watch_fn *watch, void *user)
+{
+    crew c = {.watch = watch, .user = user};
+    int started = 0, rc = 0;
+    driver *all = mem_alloc((size_t)count * sizeof *all);
+    if (!all) return FANS_ENOMEM;
+    pthread_mutex_init(&c.lock, NULL);
+    for (; started < count && rc == 0; started++) {
+        all[started] = (driver){.t = list[started], .crew = &c};
+        list[started]->looked_at = &c.lock;
+        rc = pthread_create(&all[started].thread, NULL, drive, &all[started]);
+    }
+    if (rc != 0) { /* the last one has no thread: the others stop */
+        started--;
+        pthread_mutex_lock(&c.lock);
+        c.stop = true;
+        pthread_mutex_unlock(&c.lock);
+    }
+    for (int i = 0; i < started; i++) pthread_join(all[i].thread, NULL);
+    for (int i = 0; i < count; i++) list[i]->looked_at = NULL;
+    if (rc != 0)
+        rc = fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", started + 1, count);
+    else
+        rc = result_of(all, count);
+    pthread_mutex_destroy(&c.lock);
+    mem_free(all);
+    return rc;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+int trainings_run(training *const *list, int count, bool apart, train_watch_fn *watch, void *user)
+{
+    int rc = 0;
+    for (int i = 0; i < count; i++) /* it may have ended just before this */
+        if (train_is_done(list[i])) TRY(train_write_results(list[i]));
+    return (apart && count > 1 ? run_apart : run_in_turn)(list, count, watch, user);
+out:
+    return rc;
+}
+
+int training_run(training *t, train_watch_fn *watch, void *user)
+{
+    return trainings_run(&t, 1, false, watch, user);
+}

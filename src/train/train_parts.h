@@ -1,0 +1,83 @@
+/* train_parts.h - what the files of the training loop share: train_make.c makes a training, train.c
+ * steps it, train_many.c runs one or several, train_save.c keeps it, train_curves.c tells of it.
+ * Nobody else looks inside. */
+#ifndef TRAIN_TRAIN_PARTS_H
+#define TRAIN_TRAIN_PARTS_H
+
+#include <pthread.h>
+
+#include "data/checkpoint.h"
+#include "train/train.h"
+
+enum { TRAIN_RECENT = 100, TRAIN_WRITERS = 16 }; /* episodes in a mean; files at a time */
+
+/* What a run remembers, apart from its agent and worlds. */
+typedef struct replica {
+    run run;
+    state_list state;
+    int64_t tick, episodes;
+    double recent[TRAIN_RECENT], lengths[TRAIN_RECENT]; /* rings over episodes */
+    double wall;                                        /* seconds, over all starts */
+    double *gain;                                       /* [worlds] return so far */
+    int64_t *length;                                    /* [worlds] steps so far */
+    uint8_t **bytes;                                    /* [worlds] saved worlds */
+} replica;
+
+struct training {
+    train_setup s;
+    char kind[128]; /* what a checkpoint must belong to */
+    int count, worlds_each, rows;
+    int64_t ticks; /* steps of a world in the whole run */
+    uint64_t *seeds;
+    const task **tasks;
+    replica *replicas;
+    void *agent;
+    text dump, warning; /* the agent's options; what it warns of */
+    fans_movements *moving;
+    fans_moving *moving_list;
+    worlds *worlds;
+    world_buffers now;
+    float *action, *obs_before;
+    double *factors_before;
+    int64_t *segment_before;
+    uint8_t *change_before;
+    arena *memory;
+    checkpoint *writers[TRAIN_WRITERS];
+    int writer_count;
+    text row;
+    train_times times;
+    double started, saved; /* when this process began, and when wall time was last taken */
+    double save_took;      /* seconds, the last time */
+    double ended;          /* when it was done; 0 until then */
+    int64_t tick_started;
+    pthread_mutex_t *looked_at; /* held while that changes which others may look at; or NULL */
+};
+
+/* Progress and returns: what `watch` may ask every training for. */
+static inline void train_lock(const training *t)
+{
+    if (t->looked_at) pthread_mutex_lock(t->looked_at);
+}
+
+static inline void train_unlock(const training *t)
+{
+    if (t->looked_at) pthread_mutex_unlock(t->looked_at);
+}
+
+/* train.c: one step of all its runs. Checkpoints of `together` trainings share the time that they
+ * may take. */
+int train_step(training *t, int together);
+bool train_is_done(const training *t);
+
+/* train_save.c */
+int train_make_writers(training *t);
+int train_save(training *t);
+int train_resume(training *t, bool *resumed); /* from the folders' checkpoints, if there are any */
+
+/* train_curves.c */
+int train_write_heads(training *t, int r);
+int train_write_beliefs(training *t); /* what was believed before the step that was just lived */
+int train_end_episode(training *t, int r, int w);
+int train_write_results(training *t);
+
+#endif

@@ -1,0 +1,189 @@
+/* train_save.c - checkpoints of a training, and going on from them. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "train/train_parts.h"
+
+static const char CHECKPOINT[] = "checkpoint.safetensors", NEXT[] = "checkpoint.next.safetensors";
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+int train_make_writers(training *t)
+{
+    int rc = 0, most = pool_threads(t->s.pool);
+    if (most > TRAIN_WRITERS) most = TRAIN_WRITERS;
+    if (most > t->count) most = t->count;
+    for (; t->writer_count < most; t->writer_count++)
+        TRY(checkpoint_new(&t->writers[t->writer_count], &t->replicas[0].state));
+    for (int i = 0; i < t->writer_count; i++)
+        for (int r = 1; r < t->count; r++)
+            TRY(checkpoint_fit(t->writers[i], &t->replicas[r].state));
+out:
+    return rc;
+}
+
+/* Some runs, one per writer; messages belong to the thread that failed, so a copy travels. */
+typedef struct batch {
+    training *t;
+    int first, codes[TRAIN_WRITERS];
+    char messages[TRAIN_WRITERS][512];
+} batch;
+
+static int gather(training *t, int r, checkpoint *writer)
+{
+    replica *p = &t->replicas[r];
+    for (int w = 0; w < t->worlds_each; w++)
+        world_save(worlds_at(t->worlds, r * t->worlds_each + w), p->bytes[w]);
+    int rc = state_refresh(&p->state);
+    if (rc == 0 && t->s.algo->leave) rc = t->s.algo->leave(t->agent, r, p->run.path);
+    run_mark(&p->run);
+    if (rc == 0) checkpoint_gather(writer, &p->state);
+    return rc;
+}
+
+static int write_next(training *t, int r, checkpoint *writer)
+{
+    char next[RUN_PATH];
+    replica *p = &t->replicas[r];
+    int rc = 0;
+    TRY(run_sync(&p->run));
+    TRY(run_file(&p->run, NEXT, next));
+    TRY(checkpoint_write(writer, &p->state, t->kind, next));
+out:
+    return rc;
+}
+
+static void write_item(void *arg, int i)
+{
+    batch *b = arg;
+    b->codes[i] = write_next(b->t, b->first + i, b->t->writers[i]);
+    if (b->codes[i] < 0) snprintf(b->messages[i], sizeof b->messages[i], "%s", fans_error());
+}
+
+static int write_batch(training *t, int first, int n)
+{
+    batch b = {.t = t, .first = first};
+    for (int i = 0; i < n; i++) {
+        int rc = gather(t, first + i, t->writers[i]);
+        if (rc < 0) return rc;
+    }
+    pool_run(t->s.pool, n, write_item, &b);
+    for (int i = 0; i < n; i++)
+        if (b.codes[i] < 0) return fans_fail(b.codes[i], "%s", b.messages[i]);
+    return 0;
+}
+
+/* First all runs write their next checkpoint, then all take it: a crash in between leaves some
+ * step that every run still has. */
+int train_save(training *t)
+{
+    char path[RUN_PATH], next[RUN_PATH];
+    int rc = 0;
+    double now = os_now();
+    for (int r = 0; r < t->count; r++) t->replicas[r].wall += now - t->saved;
+    t->saved = now;
+    for (int r = 0; r < t->count; r += t->writer_count) {
+        int left = t->count - r;
+        TRY(write_batch(t, r, left < t->writer_count ? left : t->writer_count));
+    }
+    for (int r = 0; r < t->count; r++) {
+        TRY(run_file(&t->replicas[r].run, NEXT, next));
+        TRY(run_file(&t->replicas[r].run, CHECKPOINT, path));
+        if (rename(next, path) < 0) TRY(fans_fail(FANS_EIO, "%s: cannot be replaced", path));
+    }
+    t->save_took = os_now() - now;
+    t->times.saving += t->save_took;
+out:
+    return rc;
+}
+
+/* ---- going on -------------------------------------------------------------------------------- */
+
+static int peek(const char *folder, const char *name, int64_t *tick)
+{
+    char path[RUN_PATH];
+    *tick = -1;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= RUN_PATH || !os_exists(path))
+        return 0;
+    return checkpoint_peek(path, "run/tick", tick);
+}
+
+int train_stand_of(const char *folder, train_stand *s)
+{
+    if (peek(folder, NEXT, &s->next) < 0) s->next = -1; /* a crash may leave half of one */
+    return peek(folder, CHECKPOINT, &s->tick);
+}
+
+static bool has_tick(const train_stand *s, int64_t tick)
+{
+    return s->tick == tick || (tick >= 0 && s->next == tick);
+}
+
+/* The latest step that all runs have, or -1 when there is nothing to resume. A checkpoint that is
+ * there but damaged is an error: to begin anew would destroy what it might still tell. */
+static int find_tick(const training *t, train_stand *stands, int64_t *tick)
+{
+    int rc = 0;
+    for (int r = 0; r < t->count; r++) TRY(train_stand_of(t->replicas[r].run.path, &stands[r]));
+    const train_stand *s = &stands[0]; /* who only looks may meet one that is about to be renamed */
+    bool next_first = s->next > s->tick && !t->s.look_only;
+    for (int try = 0; try < 2; try++) {
+        bool all = true;
+        *tick = (try == 0) == next_first ? s->next : s->tick;
+        for (int r = 0; r < t->count; r++) all = all && has_tick(&stands[r], *tick);
+        if (all) return 0;
+    }
+    return fans_fail(FANS_EFORMAT, "%s and others: the checkpoints stand at different steps",
+                     t->replicas[0].run.path);
+out:
+    return rc;
+}
+
+static int resume_replica(training *t, int r, const char *name)
+{
+    char path[RUN_PATH];
+    replica *p = &t->replicas[r];
+    int rc = 0;
+    TRY(run_file(&p->run, name, path));
+    TRY(checkpoint_read(&p->state, t->kind, path));
+    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) {
+        int i = r * t->worlds_each + w;
+        TRY(world_restore(worlds_at(t->worlds, i), p->bytes[w], &t->now, i));
+    }
+out:
+    return rc;
+}
+
+/* What was gone on from is the checkpoint now; a later one that not all runs had is no use. */
+static int settle(const run *r, bool use_next)
+{
+    char path[RUN_PATH], next[RUN_PATH];
+    int rc = 0;
+    TRY(run_file(r, NEXT, next));
+    TRY(run_file(r, CHECKPOINT, path));
+    if (use_next ? rename(next, path) < 0 : remove(next) < 0 && errno != ENOENT)
+        TRY(fans_fail(FANS_EIO, "%s: cannot be %s: %s", next, use_next ? "renamed" : "removed",
+                      strerror(errno)));
+out:
+    return rc;
+}
+
+int train_resume(training *t, bool *resumed)
+{
+    int rc = 0;
+    int64_t tick;
+    train_stand *stands = mem_alloc((size_t)t->count * sizeof *stands);
+    if (!stands) return FANS_ENOMEM;
+    TRY(find_tick(t, stands, &tick));
+    for (int r = 0; tick >= 0 && r < t->count; r++)
+        TRY(resume_replica(t, r, stands[r].tick == tick ? CHECKPOINT : NEXT));
+    for (int r = 0; !t->s.look_only && r < t->count; r++)
+        TRY(settle(&t->replicas[r].run, stands[r].tick != tick));
+    *resumed = tick >= 0;
+out:
+    mem_free(stands);
+    return rc;
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# test_env.sh FANS BUILD - environments through the tool: check, rollout, list envs, and every config.
+# shellcheck source=tests/tool.sh
+. "$(dirname "$0")/../tool.sh"
+plugins=$2/plugins
+configs=$(cd "$(dirname "$0")/../../configs" && pwd)
+
+# every built-in environment and the example pass all their checks
+environments=$("$fans" list envs | awk 'NR > 1 && /^[a-z]/ { print $1 }')
+[ -n "$environments" ] || complain "list envs names none"
+for env in $environments "$plugins/custom_env.so"; do
+    accepts "ok" check "$env" --json "$folder/check.json"
+    grep -q FAILED "$folder/out" && complain "check $env: $(grep FAILED "$folder/out")"
+    grep -q '"passed": true' "$folder/check.json" || complain "check $env: no JSON"
+done
+
+# a fault is named, with exit status 1 and the whole table
+"$fans" check "$plugins/faulty_env.so" --set env.fault=9 >"$folder/out" 2>"$folder/err" && complain "check lets a fault pass"
+grep -qF "fans: $plugins/faulty_env.so: 1 of 13 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
+grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
+refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
+(cd "$plugins" && "$fans" check custom_env.so >/dev/null) || complain "a library here is not found by its bare name"
+
+# a run names its library so that it is found from elsewhere
+printf '[env]\nname = ./custom_env.so\nhorizon = 20\n' >"$folder/own.ini"
+(cd "$plugins" && "$fans" train "$folder/own.ini" --algo random --steps 40 --quiet --out "$folder/own" >/dev/null 2>&1) ||
+    complain "a task of one's own is not trained"
+accepts "over 2 episodes" eval "$folder/own" --episodes 2
+refuses 1 "$plugins/wrong_abi.so: built for environment ABI" check "$plugins/wrong_abi.so"
+
+# every config plays, if its environment is built in
+for config in "$configs"/*.ini; do
+    name=$(sed -n 's/^name = //p' "$config")
+    grep -qx "$name" <<<"$environments" || continue
+    accepts "environment  $name" rollout "$config" --episodes 2
+done
+
+# CSV: a header, one row per step, the same bytes from the same seed, others from another
+play() { "$fans" rollout "$configs/fnmdp_random.ini" --episodes 3 --csv "$1" --seed "$2" >/dev/null; }
+for life in a:1 b:1 c:2; do
+    play "$folder/${life%:*}.csv" "${life#*:}" || complain "rollout fails"
+done
+[ "$(wc -l <"$folder/a.csv")" = 151 ] || complain "not one row per step"
+[ "$(awk -F, '{ print NF }' "$folder/a.csv" | sort -u)" = 26 ] || complain "rows differ in length"
+cmp -s "$folder/a.csv" "$folder/b.csv" || complain "one seed, two lives"
+cmp -s "$folder/a.csv" "$folder/c.csv" && complain "two seeds, one life"
+
+# zero actions, settings from the command line, JSON
+accepts "with zero actions" rollout "$configs/pendulum.ini" --policy zero --episodes 1 --json "$folder/z.json" \
+    --set env.horizon=7 --csv "$folder/z.csv"
+[ "$(wc -l <"$folder/z.csv")" = 8 ] || complain "horizon is not taken from the command line"
+[ "$(cut -d, -f13 "$folder/z.csv" | sort -u | tr '\n' ' ')" = "0 action0 " ] || complain "the action is not zero"
+grep -q '"policy": "zero"' "$folder/z.json" || complain "rollout --json"
+
+refuses 2 "rollout: --policy is zero or random, not 'best'" rollout "$configs/pendulum.ini" --policy best
+refuses 1 "$folder/none.ini: cannot read" rollout "$folder/none.ini"
+refuses 1 "/no/such/f.csv: cannot write" rollout "$configs/pendulum.ini" --csv /no/such/f.csv
+refuses 1 "/dev/full: cannot write" rollout "$configs/pendulum.ini" --csv /dev/full
+refuses 1 "--set change.gravity.amplitude" rollout "$configs/pendulum_gravity.ini" --set change.gravity.amplitude=x
+refuses 1 "[change.gravity]: goes from -30 to 50, but gravity takes 0 to 30" \
+    rollout "$configs/pendulum_gravity.ini" --set change.gravity.amplitude=4
+refuses 1 "faulty, episode 0, step 30: the spring broke" rollout "$configs/pendulum.ini" \
+    --set "env.name=$plugins/faulty_env.so" --set env.fault=3
+
+exit "$bad"

@@ -1,0 +1,72 @@
+/* test_hindsight.c - in the first steps of a segment critics see what was believed behind them,
+ * policies what was believed then. It includes the file that draws batches, for they are its own
+ * business. */
+#include "learn/learner.c" // NOLINT: on purpose
+
+#include "algo/fans_parts.h"
+#include "train/train_parts.h"
+#include "train_rig.h"
+
+enum { STEPS = 2 };
+
+/* Segment of a row, by its number in the replica's memory, and how many rows of it came before. */
+typedef struct spot {
+    int64_t segment;
+    int lane, i;
+} spot;
+
+static spot find(replay *r, float at)
+{
+    int lane = (int)at / replay_capacity(r), place = (int)at % replay_capacity(r);
+    int64_t segment = -1;
+    for (int i = 0, first = 0; i < replay_rows(r, lane); i++) {
+        replay_row row = replay_at(r, lane, i);
+        if (row.segment != segment) first = i;
+        segment = row.segment;
+        if (row.place == place) return (spot){segment, lane, i - first};
+    }
+    fail_msg("no row %g", (double)at);
+    return (spot){0};
+}
+
+/* A horizon of 25 in blocks of 7: some segments end within an episode, others at its end. */
+static void batches_judge_first_steps_by_later_rows(void **state)
+{
+    (void)state;
+    char folder[64];
+    rig t;
+    rig_stop stop = {200};
+    int moved = 0, stayed = 0;
+    if (rig_open(&t,
+                 "[train]\nepisodes = 40\nworlds = 2\n[env]\nname = pendulum\nhorizon = 25\n"
+                 "[change.gravity]\nclock = block\nlength = 7\nfunction = sine\noffset = 10\n"
+                 "amplitude = 5\nfrequency = 0.5\n[fans]\ninitial = 120\nhindsight = 2\n",
+                 "fans", rig_folder(folder, sizeof folder), 1, 1, 1) < 0)
+        fail_msg("%s", fans_error());
+    assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
+    learner *l = ((fans *)t.training->agent)->learner;
+    draw_batch(l, 0);
+    sac_batch b = sac_batch_of(l->sac, 0);
+    for (int k = 0; k < 2 * l->so.batch; k++) {
+        int n = k / 2;
+        float from = k % 2 ? b.next[n] : b.at[n], to = k % 2 ? b.judged_next[n] : b.judged_at[n];
+        spot a = find(l->replay, from), z = find(l->replay, to);
+        assert_int_equal(a.lane, z.lane);
+        assert_true(a.segment == z.segment);
+        if (a.i >= STEPS)
+            assert_int_equal(z.i, a.i);
+        else
+            assert_in_range(z.i, a.i, STEPS);
+        moved += z.i > a.i;
+        stayed += z.i == a.i;
+    }
+    assert_true(moved > l->so.batch / 4 && stayed > l->so.batch / 2);
+    rig_close(&t);
+    rig_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(batches_judge_first_steps_by_later_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

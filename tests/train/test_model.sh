@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# test_model.sh FANS BUILD - fitting, judging and drawing a model with the tool, and its misuse.
+# shellcheck source=tests/tool.sh
+. "$(dirname "$0")/../tool.sh"
+
+cat >"$folder/task.ini" <<'TEXT'
+[env]
+name = fnmdp
+d = 3
+m = 1
+p = 1
+q = 1
+horizon = 10
+[change.theta_s0]
+clock = episode
+function = sine
+amplitude = 2
+frequency = 0.5
+[change.theta_r0]
+clock = episode
+function = sine
+amplitude = 2
+frequency = 0.3
+[fnvae]
+window = 20
+batch = 2
+updates = 20
+TEXT
+
+fit() { # DIR OPTIONS...
+    local to=$1
+    shift
+    # shellcheck disable=SC2086 # none, or two words
+    "$fans" model fit "$folder/task.ini" --preset small ${transitions---transitions 500} --episodes 40 --out "$to" \
+        --json "$to.json" "$@" >"$to.txt" 2>"$to.err" || complain "fit: $(cat "$to.err")"
+}
+
+# a fit prints its figures; the same command gives the same model, whatever the threads
+fit "$folder/a" --threads 1
+fit "$folder/b" --threads 2
+cmp -s "$folder/a/model.safetensors" "$folder/b/model.safetensors" || complain "threads change the model"
+for word in C_ss touched all theta_s0 "one step ahead"; do
+    grep -qF "$word" "$folder/a.txt" || complain "fit does not print $word"
+done
+grep -q '"f1"' "$folder/a.json" || complain "fit's figures lack F1"
+grep -q '"precision": "fp32"' "$folder/a.json" || complain "fit's figures lack the precision"
+
+# what was kept is what was fitted
+"$fans" model eval "$folder/a" --episodes 40 --json "$folder/eval.json" >"$folder/eval.txt" 2>&1 ||
+    complain "eval: $(cat "$folder/eval.txt")"
+grep -v " updates on " "$folder/a.txt" | cmp -s - "$folder/eval.txt" || complain "eval differs from fit"
+fit "$folder/c" --seed 3
+cmp -s "$folder/a/model.safetensors" "$folder/c/model.safetensors" && complain "the seed has no effect"
+
+# a fit that was stopped goes on as if it had not been, and only with the same config
+fit "$folder/d" --stop 9
+cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" && complain "--stop has no effect"
+fit "$folder/d" --resume --save 5
+cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a resumed fit differs"
+fit "$folder/j" --set fnvae.jumps=1 --stop 9
+fit "$folder/j" --set fnvae.jumps=1 --resume
+fit "$folder/k" --set fnvae.jumps=1
+cmp -s "$folder/k/model.safetensors" "$folder/j/model.safetensors" || complain "a resumed fit with jumps differs"
+cmp -s "$folder/a/model.safetensors" "$folder/j/model.safetensors" && complain "jumps have no effect"
+refuses 1 "$folder/d/config.ini: made with another config: it has 'lr = 0.003', this fit 'lr = 0.1'" model fit "$folder/task.ini" --preset small \
+    --transitions 500 --out "$folder/d" --resume --set fnvae.lr=0.1
+refuses 2 "model fit: --save and --resume need --out DIR" model fit "$folder/task.ini" --resume
+refuses 1 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
+refuses 1 "--precision fp23: not one of fp32, tf32 and bf16; did you mean 'fp32'?" model fit "$folder/task.ini" --precision fp23
+refuses 1 "--precision tf32 needs a GPU: --device cuda" model fit "$folder/task.ini" --precision tf32
+CUDA_VISIBLE_DEVICES='' refuses 1 "--precision tf32 needs a GPU: no GPU: " model fit "$folder/task.ini" --device auto --precision tf32
+
+# the graph
+"$fans" graph "$folder/a" --svg "$folder/g.svg" --dot "$folder/g.dot" --json "$folder/g.json" >"$folder/g.txt" ||
+    complain "graph"
+grep -q "s_min" "$folder/g.txt" || complain "graph prints no s_min"
+mkdir "$folder/run" # as an agent leaves it
+cp "$folder/g.json" "$folder/run/graph.json"
+"$fans" graph "$folder/run" >"$folder/again.txt" || complain "graph of a run"
+cmp -s "$folder/g.txt" "$folder/again.txt" || complain "the graph of a run is another"
+grep -q "</svg>" "$folder/g.svg" || complain "no drawing"
+grep -q "digraph" "$folder/g.dot" || complain "no Graphviz"
+grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"
+
+# observed factors: every mask is judged
+fit "$folder/o" --set fnvae.observed=true
+grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
+
+# data from a file
+sed '/^\[fnvae\]/,$d' "$folder/task.ini" >"$folder/world.ini"
+"$fans" rollout "$folder/world.ini" --episodes 50 --csv "$folder/life.csv" >/dev/null || complain "rollout"
+refuses 2 "model fit: --transitions: all that is in --data counts" model fit "$folder/task.ini" --transitions 100 \
+    --data "$folder/life.csv"
+transitions='' fit "$folder/d" --data "$folder/life.csv"
+grep -q "on 500 transitions" "$folder/d.txt" || complain "not all of the file was read"
+cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a file of the same life differs"
+head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
+refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
+head -12 "$folder/life.csv" >"$folder/short.csv"
+refuses 1 "$folder/short.csv: 11 transitions: fewer than fnvae.window = 20" model fit "$folder/task.ini" \
+    --data "$folder/short.csv"
+echo "a,b" >"$folder/other.csv"
+refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"
+
+# episodes that end early count where they came to, and not as zeros elsewhere: a mass that never moves has no R² at all
+"$fans" model fit "$(dirname "$0")/../../configs/minitaur_aep_r.ini" --preset small --set fnvae.updates=1 --transitions 800 \
+    --episodes 60 --json "$folder/legs.json" >/dev/null 2>"$folder/err" || complain "minitaur: $(cat "$folder/err")"
+[ "$(grep -c '"mass": null' "$folder/legs.json")" = 5 ] || complain "minitaur: $(cat "$folder/legs.json")"
+
+# a training's config is one of a fit, too
+accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../../configs/pendulum_flip.ini" --set fnvae.updates=2 \
+    --set model.transitions=600 --threads 1
+
+refuses 2 "model: fit or eval is missing" model
+refuses 2 "model: there is no 'fti'; there are fit and eval" model fti
+refuses 2 "model fit: CONFIG is missing" model fit
+refuses 1 "there is no preset 'smal'; did you mean 'small'?" model fit "$folder/task.ini" --preset smal
+refuses 1 "/no/such: holds no model (it has no model.safetensors)" model eval /no/such
+mkdir "$folder/training"
+touch "$folder/training/metrics.csv"
+refuses 1 "$folder/training: is the folder of a training" model fit "$folder/task.ini" --out "$folder/training"
+refuses 1 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
+refuses 1 "model.transitions = 100: fewer than fnvae.window = 200" model fit "$folder/task.ini" \
+    --set fnvae.window=200 --set model.transitions=100
+sed -i 's/lstm = .*/lstm = 7/' "$folder/b/config.ini"
+refuses 1 "" model eval "$folder/b"
+exit "$bad"

@@ -1,0 +1,194 @@
+/* train_rig.h - a small training from INI text, and how two of them are compared. */
+#ifndef TESTS_TRAIN_RIG_H
+#define TESTS_TRAIN_RIG_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "algo/registry.h"
+#include "base/os.h"
+#include "base/rng.h"
+#include "nn/op.h"
+#include "testing.h"
+#include "train/train.h"
+
+/* Networks that learn nothing much, but quickly; and a replay that all tests fill and overwrite. */
+#define RIG_SMALL \
+    "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 60\nnormalize = true\n"
+#define RIG_SMALL_MODEL                                                                    \
+    "[fans]\ninitial = 80\nmodel_every = 7\nrefresh = 20\n"                                \
+    "[fnvae]\np = 2\nq = 1\nwindow = 5\nbatch = 2\nupdates = 6\nencode = 3\nencoder = 6\n" \
+    "lstm = 6\nprior = 4\nbank = 4\ndense = 6\n"
+
+enum { RIG_MOST = 8 }; /* runs in a rig */
+
+static const char *rig_device = "cpu";
+static bool rig_looks;  /* only looks at the folders, as `fans eval` does */
+static bool rig_copies; /* the backend has a copy of tables, as a GPU has: see rig_put_rows */
+
+typedef struct rig {
+    config *configs[RIG_MOST];
+    task *tasks[RIG_MOST];
+    train_run runs[RIG_MOST];
+    char folders[RIG_MOST][128];
+    pool *pool;
+    nn_backend *backend;
+    training *training;
+} rig;
+
+/* What is not sent stays as it was. */
+static inline void rig_put_rows(void *self, real *to, const real *from, nn_shape z,
+                                const nn_place *places, int count)
+{
+    (void)self;
+    for (int i = 0; i < count; i++) {
+        size_t row = (size_t)places[i].replica * (size_t)z.B + (size_t)places[i].row;
+        memcpy(to + row * (size_t)z.D, from + row * (size_t)z.D, (size_t)z.D * sizeof *to);
+    }
+}
+
+static inline void rig_close(rig *t)
+{
+    training_free(t->training);
+    nn_backend_free(t->backend);
+    pool_free(t->pool);
+    for (int i = 0; i < RIG_MOST; i++) {
+        task_free(t->tasks[i]);
+        config_free(t->configs[i]);
+    }
+    *t = (rig){0};
+}
+
+static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo, train_options *o)
+{
+    bool adapts = !strcmp(algo, "fans");
+    bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
+    int rc = 0;
+    TRY(config_new(&t->configs[i]));
+    if (learns) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
+    if (adapts) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
+    TRY(config_add_text(t->configs[i], "test.ini", ini));
+    TRY(config_take(t->configs[i], train_option_group(), "train", o));
+    TRY(task_load(&t->tasks[i], t->configs[i]));
+out:
+    return rc;
+}
+
+/* `tasks` of them with `seeds` each, in one training. Folders are OUT for a single run, OUT/seed-N
+ * for a single task, else OUT/T-seed-N. */
+static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, const char *algo,
+                                 const char *out, int seed, int seeds, int threads)
+{
+    train_setup s = {
+        .runs = t->runs, .command = "test", .system_json = "{}", .look_only = rig_looks};
+    int rc = 0;
+    *t = (rig){0};
+    for (int i = 0; i < tasks; i++) TRY(rig_read_task(t, i, inis[i], algo, &s.options));
+    for (; s.count < tasks * seeds; s.count++) {
+        int k = s.count / seeds, n = seed + s.count % seeds;
+        char *folder = t->folders[s.count];
+        if (tasks * seeds == 1)
+            snprintf(folder, sizeof *t->folders, "%s", out);
+        else if (tasks == 1)
+            snprintf(folder, sizeof *t->folders, "%s/seed-%d", out, n);
+        else
+            snprintf(folder, sizeof *t->folders, "%s/%d-seed-%d", out, k, n);
+        t->runs[s.count] = (train_run){t->tasks[k], n, folder};
+    }
+    snprintf(s.options.algo, sizeof s.options.algo, "%s", algo);
+    TRY(algo_find(&s.algo, algo));
+    TRY(pool_new(&t->pool, threads));
+    TRY(nn_device_new(&t->backend, rig_device, NN_FP32, t->pool, NULL, 0));
+    if (rig_copies) t->backend->put_rows = rig_put_rows;
+    s.config = t->configs[0];
+    s.pool = t->pool;
+    s.backend = t->backend;
+    TRY(training_new(&t->training, &s));
+    TRY(config_check_taken(t->configs[0]));
+    TRY(training_begin(t->training));
+out:
+    if (rc < 0) rig_close(t);
+    return rc;
+}
+
+static inline int rig_open(rig *t, const char *ini, const char *algo, const char *out, int seed,
+                           int seeds, int threads)
+{
+    return rig_open_tasks(t, &ini, 1, algo, out, seed, seeds, threads);
+}
+
+/* Stops a training at a given step. */
+typedef struct rig_stop {
+    int64_t at;
+} rig_stop;
+
+static inline bool rig_stops(void *user, const training *t)
+{
+    return training_progress(t).steps >= ((rig_stop *)user)->at;
+}
+
+/* A folder of its own for every test; removed by rig_remove. */
+static inline const char *rig_folder(char *out, size_t size)
+{
+    assert_non_null(temporary_folder(out, size));
+    return out;
+}
+
+static inline void rig_remove(const char *folder)
+{
+    char command[4200];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static inline void *rig_read(const char *folder, const char *name, size_t *n)
+{
+    char path[4200];
+    void *bytes;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (os_read_file(&bytes, n, path) < 0) fail_msg("%s", fans_error());
+    return bytes;
+}
+
+static inline void rig_same_file(const char *a, const char *b, const char *name)
+{
+    size_t n, m;
+    char *x = rig_read(a, name, &n), *y = rig_read(b, name, &m);
+    if (n != m || memcmp(x, y, n)) fail_msg("%s/%s and %s/%s differ", a, name, b, name);
+    mem_free(x);
+    mem_free(y);
+}
+
+/* The bytes of an item, wherever they lie; to be freed. */
+static inline void *rig_bytes(const state_item *item)
+{
+    size_t n = state_item_bytes(item);
+    void *bytes = mem_alloc(n ? n : 1);
+    assert_non_null(bytes);
+    if (item->graph)
+        nn_copy_out(item->graph, bytes, item->data, n);
+    else
+        memcpy(bytes, item->data, n);
+    return bytes;
+}
+
+/* Every array that must survive, byte for byte; times and the length of the events are not among
+ * them. */
+static inline void rig_same_state(const training *a, int ra, const training *b, int rb)
+{
+    const state_list *x = training_state(a, ra), *y = training_state(b, rb);
+    assert_int_equal(x->count, y->count);
+    for (size_t i = 0; i < x->count; i++) {
+        const state_item *p = &x->items[i], *q = &y->items[i];
+        assert_string_equal(p->name, q->name);
+        if (!strcmp(p->name, "run/wall") || !strcmp(p->name, "run/events_bytes")) continue;
+        void *one = rig_bytes(p), *two = rig_bytes(q);
+        if (memcmp(one, two, state_item_bytes(p))) fail_msg("'%s' differs", p->name);
+        mem_free(one);
+        mem_free(two);
+    }
+}
+
+#endif
