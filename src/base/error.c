@@ -9,6 +9,7 @@
 
 enum { MESSAGE_SIZE = 1024 };
 static _Thread_local char message[MESSAGE_SIZE];
+static _Thread_local int replica = -1;
 
 /* Takes the message over. What it quotes may hold anything; it stays one line. */
 static void note(const char text[MESSAGE_SIZE])
@@ -23,15 +24,36 @@ const char *fans_error(void)
     return message;
 }
 
-int fans_fail(int code, const char *format, ...)
+static void note_format(const char *format, va_list args)
 {
     char text[MESSAGE_SIZE]; /* the arguments may point into the old message */
+    vsnprintf(text, sizeof text, format, args);
+    note(text);
+}
+
+int fans_fail(int code, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    note_format(format, args);
     va_end(args);
-    note(text);
+    replica = -1;
     return code;
+}
+
+int fans_fail_replica(int code, int which, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note_format(format, args);
+    va_end(args);
+    replica = which;
+    return code;
+}
+
+int error_replica(void)
+{
+    return replica;
 }
 
 int fans_fail_within(int code, const char *format, ...)

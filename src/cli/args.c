@@ -91,7 +91,7 @@ static int put_item(const arg *a, const char *value)
 static int put_number(const arg *a, const char *value)
 {
     const option o = {.name = a->name,
-                      .kind = a->kind == ARG_KIND_INT ? OPTION_INT : OPTION_REAL,
+                      .kind = a->kind == ARG_KIND_INT ? FANS_OPTION_INT : FANS_OPTION_REAL,
                       .low = a->low,
                       .high = a->high};
     const option_group one = {.options = &o, .count = 1};

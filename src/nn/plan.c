@@ -183,7 +183,8 @@ void plan_free(nn_plan *p)
 
 static nn_tensor tensor_of(const nn_node *n)
 {
-    return (nn_tensor){.v = n->value, .stride = n->stride, .shape = n->shape};
+    return (nn_tensor){
+        .v = n->value, .stride = n->stride, .type = (uint8_t)n->type, .shape = n->shape};
 }
 
 static nn_call call_of(nn_graph *g, const nn_node *n)
@@ -283,8 +284,8 @@ static int check_losses(const nn_plan *p)
         for (int r = 0; r < p->graph->replicas; r++) {
             double x = nn_scalar_get(loss, r);
             if (!isfinite(x))
-                return fans_fail(FANS_ENUMERIC, "the loss '%s' of replica %d is %g",
-                                 nn_name_of(loss), r, x);
+                return fans_fail_replica(FANS_ENUMERIC, r, "the loss '%s' is %g", nn_name_of(loss),
+                                         x);
         }
     }
     return 0;
