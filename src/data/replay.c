@@ -121,15 +121,16 @@ static int64_t draw(const replay *r, int lane, rng *stream)
     }
 }
 
-void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, float *at, float *next)
+void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, int32_t *at,
+                 int32_t *next)
 {
     size_t base = place(r, first, 0);
     for (int k = 0; k < n; k++) {
         int lane = first + (lanes > 1 ? (int)rng_below(stream, (uint32_t)lanes) : 0);
         assert(drawable(r, lane) > 0);
         int64_t i = draw(r, lane, stream);
-        at[k] = (float)(place(r, lane, i) - base);
-        next[k] = (float)(place(r, lane, i + 1) - base);
+        at[k] = (int32_t)(place(r, lane, i) - base);
+        next[k] = (int32_t)(place(r, lane, i + 1) - base);
     }
 }
 
@@ -162,12 +163,12 @@ static size_t later(const replay *r, size_t at, int steps)
     return here;
 }
 
-void replay_settled(const replay *r, int first, int n, const float *at, int steps, float *to)
+void replay_settled(const replay *r, int first, int n, const int32_t *at, int steps, int32_t *to)
 {
     size_t base = place(r, first, 0);
     for (int k = 0; k < n; k++) {
         size_t here = base + (size_t)at[k];
-        to[k] = (float)(later(r, here, steps - lived_before(r, here, steps)) - base);
+        to[k] = (int32_t)(later(r, here, steps - lived_before(r, here, steps)) - base);
     }
 }
 

@@ -45,12 +45,13 @@ replay_memory replay_memory_of(replay *r);
 
 /* Draws n steps uniformly from the lanes [first, first + lanes): the rows where they begin and
  * those of their successors, counted from the first lane's first row. There must be some. */
-void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, float *at, float *next);
+void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, int32_t *at,
+                 int32_t *next);
 
 /* For each of n rows, numbered as replay_draw does: the row itself, but for one of the first
  * `steps` of its segment the row behind them, or the last so far of the segment. What is believed
  * there is about the same factors, and no longer a guess. */
-void replay_settled(const replay *r, int first, int n, const float *at, int steps, float *to);
+void replay_settled(const replay *r, int first, int n, const int32_t *at, int steps, int32_t *to);
 
 /* The rows of a lane from the oldest (0) on: for windows over the lifetime. */
 int replay_rows(const replay *r, int lane);

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-/* What a window is told: rows of the memory and of the steps' ends; does a segment begin? */
-enum { AT, NEXT, CHANGE, INPUTS };
+/* Which rows of the memory a window's steps and their ends are. */
+enum { AT, NEXT, ROWS };
 
 /* A row of a window behind which a segment may begin, and that with which the one before ended. */
 typedef struct end {
@@ -27,15 +27,16 @@ struct fnvae_encoding {
     int n;     /* p + q */
     int width; /* of what is wanted of a row: n, or 2 n with spreads */
     int most;  /* ends that are looked at together, per replica; more take several rounds */
-    nn_var table, in[INPUTS], units, out, thetas, next;
+    nn_var table, rows[ROWS], change, units, out, thetas, next;
     nn_plan *encode, *foresee;
-    float *host[INPUTS], *units_host;
-    float *out_host, *next_host;   /* [replica][T][B][width] */
-    end *ends;                     /* [replica][B][T] */
-    int *end_count;                /* [replica][B] */
-    asking *asking;                /* [replica] */
-    size_t *asked;                 /* [replica][most]: the ends of a round, by their rows */
-    float *thetas_host, *foretold; /* ... what p_gamma reads of them, and says */
+    int32_t *rows_host[ROWS];
+    float *change_host, *units_host; /* change: does a segment begin? */
+    float *out_host, *next_host;     /* [replica][T][B][width] */
+    end *ends;                       /* [replica][B][T] */
+    int *end_count;                  /* [replica][B] */
+    asking *asking;                  /* [replica] */
+    size_t *asked;                   /* [replica][most]: the ends of a round, by their rows */
+    float *thetas_host, *foretold;   /* ... what p_gamma reads of them, and says */
     uint64_t *counters;
     arena *memory;
 };
@@ -65,9 +66,9 @@ static nn_var in_units(nn_var units, nn_var x, int *at)
 static fnvae_seen record_steps(const fnvae *f, const fnvae_encoding *e)
 {
     int d = f->z.d, m = f->z.m, at = 0;
-    fnvae_seen x = {.state_s = NN_NONE, .state_r = NN_NONE, .change = e->in[CHANGE]};
-    nn_var now = nn_gather(e->table, e->in[AT]), s = nn_slice(now, 0, d);
-    nn_var s1 = nn_slice(nn_gather(e->table, e->in[NEXT]), 0, d);
+    fnvae_seen x = {.state_s = NN_NONE, .state_r = NN_NONE, .change = e->change};
+    nn_var now = nn_gather(e->table, e->rows[AT]), s = nn_slice(now, 0, d);
+    nn_var s1 = nn_slice(nn_gather(e->table, e->rows[NEXT]), 0, d);
     x.s = in_units(e->units, s, &at);
     at = 0;
     x.s1 = in_units(e->units, s1, &at);
@@ -90,11 +91,12 @@ static void record_foresight(fnvae *f, fnvae_encoding *e)
 
 static void record_windows(fnvae *f, fnvae_encoding *e)
 {
-    static const char *const names[] = {"encode at", "encode next", "encode change"};
     fnvae_posterior s, r;
-    e->table = nn_table(f->g, "past", e->past.rows, e->past.width, e->past.steps);
+    e->table = nn_table(f->g, "past", e->past.rows, e->past.width, NN_F32, e->past.steps);
     e->units = nn_input(f->g, "encode units", 1, 1, units_size(f));
-    for (int k = 0; k < INPUTS; k++) e->in[k] = nn_input(f->g, names[k], e->T, e->B, 1);
+    e->rows[AT] = nn_index(f->g, "encode at", e->T, e->B);
+    e->rows[NEXT] = nn_index(f->g, "encode next", e->T, e->B);
+    e->change = nn_input(f->g, "encode change", e->T, e->B, 1);
     fnvae_seen x = record_steps(f, e);
     fnvae_record_posteriors(f, &x, &s, &r);
     e->out = e->past.spread ? nn_concat(NN_IN(s.mean, r.mean, s.log_std, r.log_std))
@@ -136,7 +138,9 @@ int fnvae_declare_encode(fnvae *f)
     int rc = 0, counters;
     nn_graph_counters(f->g, &counters);
     TRY(arena_new(&e->memory));
-    for (int k = 0; k < INPUTS; k++) TRY(arena_declare(e->memory, &e->host[k], rows * real_size));
+    for (int k = 0; k < ROWS; k++)
+        TRY(arena_declare(e->memory, &e->rows_host[k], rows * sizeof *e->rows_host[k]));
+    TRY(arena_declare(e->memory, &e->change_host, rows * real_size));
     TRY(arena_declare(e->memory, &e->units_host, R * (size_t)units_size(f) * real_size));
     TRY(arena_declare(e->memory, &e->out_host, rows * width * real_size));
     TRY(arena_declare(e->memory, &e->next_host, rows * width * real_size));
@@ -192,9 +196,9 @@ void fnvae_encode_window(fnvae *f, int replica, int b, const fnvae_past *steps)
     fnvae_encoding *e = f->encoding;
     for (int t = 0; t < e->T; t++) {
         size_t at = place(e, replica, b, t);
-        e->host[AT][at] = (float)steps[t].at;
-        e->host[NEXT][at] = (float)steps[t].next;
-        e->host[CHANGE][at] = steps[t].change;
+        e->rows_host[AT][at] = steps[t].at;
+        e->rows_host[NEXT][at] = steps[t].next;
+        e->change_host[at] = steps[t].change;
     }
     list_ends(e, replica, b, steps);
 }
@@ -276,7 +280,8 @@ int fnvae_encode(fnvae *f)
     fnvae_encoding *e = f->encoding;
     int rc = 0;
     write_units(f);
-    for (int k = 0; k < INPUTS; k++) nn_write_all(e->in[k], e->host[k]);
+    for (int k = 0; k < ROWS; k++) nn_write_index_all(e->rows[k], e->rows_host[k]);
+    nn_write_all(e->change, e->change_host);
     TRY(nn_plan_run(e->encode));
     nn_read_all(e->out, e->out_host);
     TRY(foresee(f));

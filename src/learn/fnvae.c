@@ -232,8 +232,8 @@ static void record_inputs(fnvae *f)
     f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
     f->frozen = nn_scalar(f->g, "gates frozen", 0);
     if (f->o.moves == 0) return;
-    f->begins = nn_input(f->g, "begins", f->o.moves, f->o.batch, 1);
-    f->of = nn_input(f->g, "of", f->o.window, f->o.batch, 1);
+    f->begins = nn_index(f->g, "begins", f->o.moves, f->o.batch);
+    f->of = nn_index(f->g, "of", f->o.window, f->o.batch);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------- */
@@ -260,7 +260,7 @@ static int declare(fnvae *f)
         TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
     }
     if (f->o.moves > 0) {
-        size_t columns = (size_t)f->replicas * (size_t)f->o.batch * sizeof(float);
+        size_t columns = (size_t)f->replicas * (size_t)f->o.batch * sizeof(int32_t);
         TRY(arena_declare(f->memory, &f->begins_host, (size_t)f->o.moves * columns));
         TRY(arena_declare(f->memory, &f->of_host, (size_t)f->o.window * columns));
         TRY(arena_declare(f->memory, &f->left_out,

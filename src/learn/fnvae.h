@@ -160,7 +160,7 @@ typedef struct fnvae {
     float *host[FNVAE_INPUT_COUNT]; /* staging: [replica][T][B][width] */
     nn_var begins, of; /* with `moves`: (moves, B, 1), when segments that are foretold begin; and
                           (T, B, 1), which of those a row belongs to; -1 = none */
-    float *begins_host, *of_host;
+    int32_t *begins_host, *of_host;
     int *left_out; /* [replica][B]: segments that there was no room for */
     float *buffer; /* of the largest mask's size */
     fnvae_mask mask[FNVAE_MASK_COUNT];

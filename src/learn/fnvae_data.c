@@ -162,10 +162,10 @@ static bool foretell(const fnvae *f, int replica, int b, int k, int from, int to
     int B = f->o.batch;
     bool is = k >= 0 && k < f->o.moves;
     if (f->o.moves == 0) return k >= 0;
-    float *begins = f->begins_host + replica * f->o.moves * B + b;
-    float *of = f->of_host + replica * f->o.window * B + b;
-    if (is) begins[k * B] = (float)from;
-    for (int t = from; t < to; t++) of[t * B] = (float)(is ? k : -1);
+    int32_t *begins = f->begins_host + replica * f->o.moves * B + b;
+    int32_t *of = f->of_host + replica * f->o.window * B + b;
+    if (is) begins[k * B] = from;
+    for (int t = from; t < to; t++) of[t * B] = is ? k : -1;
     return is;
 }
 

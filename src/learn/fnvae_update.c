@@ -55,8 +55,8 @@ static void upload(fnvae *f)
     for (int i = 0; i < FNVAE_K_COUNT; i++) nn_write_all(f->k[i], f->k_host + i * f->replicas);
     for (int i = 0; i < FNVAE_INPUT_COUNT; i++) nn_write_all(f->in[i], f->host[i]);
     if (f->o.moves == 0) return;
-    nn_write_all(f->begins, f->begins_host);
-    nn_write_all(f->of, f->of_host);
+    nn_write_index_all(f->begins, f->begins_host);
+    nn_write_index_all(f->of, f->of_host);
 }
 
 int64_t fnvae_first(const fnvae *f)

@@ -9,9 +9,9 @@
 #include "fans/algo.h"
 #include "learn/sac.h"
 
-/* Steps and ends of episodes are numbered together, up to 2^24 (nn_gather). */
-#define REPLAY_OPTIONS(X)                                            \
-    X(INT, steps, 50000, 1, 16000000, "latest steps kept, per seed") \
+/* Steps and ends of episodes are numbered together, up to 2^31 - 1 (nn_index). */
+#define REPLAY_OPTIONS(X)                                              \
+    X(INT, steps, 50000, 1, 1000000000, "latest steps kept, per seed") \
     X(FLAG, normalize, false, "normalise observations by running mean and variance")
 OPTIONS_STRUCT(replay_options, REPLAY_OPTIONS)
 const option_group *replay_option_group(void);

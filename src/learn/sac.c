@@ -100,8 +100,8 @@ static void record_hindsight(sac *s, nn_var now, nn_var next)
     s->judged = s->input;
     s->judged_next = s->next;
     if (!s->z.hindsight) return;
-    s->judged_at = nn_input(s->g, "judged at", 1, s->o.batch, 1);
-    s->judged_next_at = nn_input(s->g, "judged next at", 1, s->o.batch, 1);
+    s->judged_at = nn_index(s->g, "judged at", 1, s->o.batch);
+    s->judged_next_at = nn_index(s->g, "judged next at", 1, s->o.batch);
     s->judged = record_inputs(s, now, s->judged_at);
     s->judged_next = record_inputs(s, next, s->judged_next_at);
 }
@@ -110,10 +110,10 @@ static void record_batch(sac *s, float *steps, float *extra)
 {
     nn_graph *g = s->g;
     int B = s->o.batch, obs = s->z.obs, m = s->z.actions;
-    s->steps = nn_table(g, "steps", s->z.memory, obs + m + 2, steps);
-    s->extra = s->z.extra ? nn_table(g, "extra", s->z.memory, s->z.extra, extra) : NN_NONE;
-    s->at = nn_input(g, "at", 1, B, 1);
-    s->next_at = nn_input(g, "next at", 1, B, 1);
+    s->steps = nn_table(g, "steps", s->z.memory, obs + m + 2, NN_F32, steps);
+    s->extra = s->z.extra ? nn_table(g, "extra", s->z.memory, s->z.extra, NN_F32, extra) : NN_NONE;
+    s->at = nn_index(g, "at", 1, B);
+    s->next_at = nn_index(g, "next at", 1, B);
     s->shift = nn_input(g, "shift", 1, 1, s->inputs);
     s->scale = nn_input(g, "scale", 1, 1, s->inputs);
     nn_var now = nn_gather(s->steps, s->at), next = nn_gather(s->steps, s->next_at);
@@ -170,7 +170,7 @@ out:
 
 static int stage(sac *s)
 {
-    size_t R = (size_t)s->z.replicas, batch = R * (size_t)s->o.batch * sizeof(float);
+    size_t R = (size_t)s->z.replicas, batch = R * (size_t)s->o.batch * sizeof(int32_t);
     size_t units = R * (size_t)s->inputs * sizeof(float);
     int rc = 0;
     TRY(arena_new(&s->memory));
@@ -272,11 +272,11 @@ sac_batch sac_batch_of(sac *s, int replica)
 int sac_update(sac *s)
 {
     int rc = 0;
-    nn_write_all(s->at, s->staged.at);
-    nn_write_all(s->next_at, s->staged.next);
+    nn_write_index_all(s->at, s->staged.at);
+    nn_write_index_all(s->next_at, s->staged.next);
     if (s->z.hindsight) {
-        nn_write_all(s->judged_at, s->staged.judged_at);
-        nn_write_all(s->judged_next_at, s->staged.judged_next);
+        nn_write_index_all(s->judged_at, s->staged.judged_at);
+        nn_write_index_all(s->judged_next_at, s->staged.judged_next);
     }
     TRY(nn_routine_run(s->update));
     s->stale = true;

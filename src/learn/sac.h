@@ -63,8 +63,8 @@ int sac_act(sac *s, const float *inputs, bool explore, float *actions);
  * With hindsight also the rows beside which stands what critics see there: they only judge, and may
  * know what the policy could not know yet. */
 typedef struct sac_batch {
-    float *at, *next;
-    float *judged_at, *judged_next;
+    int32_t *at, *next;
+    int32_t *judged_at, *judged_next;
 } sac_batch;
 sac_batch sac_batch_of(sac *s, int replica);
 

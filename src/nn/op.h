@@ -28,10 +28,11 @@ typedef struct nn_attr {
 
 /* A tensor as a body sees it. */
 typedef struct nn_tensor {
-    real *v;       /* value of replica 0 */
+    real *v;       /* value of replica 0; of tables and indices see nn_bytes and nn_numbers */
     real *g;       /* gradient; NULL where none is wanted */
     size_t stride; /* from one replica to the next, in numbers */
     bool add;      /* add to g instead of writing it: another reader was there before */
+    uint8_t type;  /* an nn_type; a byte, because calls travel as kernel arguments */
     nn_shape shape;
 } nn_tensor;
 
@@ -66,6 +67,8 @@ typedef struct nn_op {
     /* Returns NULL, or what is wrong with the operands (a constant text). */
     const char *(*infer)(nn_inference *f);
     bool random;
+    int indices;                    /* bit k: operand k is an index, and no other may be one */
+    int tables;                     /* bit k: operand k may hold bytes */
     nn_body_fn *forward, *backward; /* the CPU's */
 } nn_op;
 
@@ -155,11 +158,10 @@ struct nn_backend {
     void (*copy_in)(void *self, void *to, const void *from, size_t bytes);
     void (*copy_out)(void *self, void *to, const void *from, size_t bytes);
     void (*clear)(void *self, void *at, size_t bytes);
-    /* Copies rows of a caller's table (shape.B rows of shape.D numbers per replica) to the same
-     * places of `to`; they are taken before it returns. NULL where plans read the caller's memory.
-     */
-    void (*put_rows)(void *self, real *to, const real *from, nn_shape shape, const nn_place *places,
-                     int count);
+    /* Copies rows of a caller's table (`rows` of `width` bytes per replica) to the same places of
+     * `to`; they are taken before it returns. NULL where plans read the caller's memory. */
+    void (*put_rows)(void *self, void *to, const void *from, size_t rows, size_t width,
+                     const nn_place *places, int count);
     void (*adam)(void *self, const nn_adam_step *s);
     void (*follow)(void *self, real *target, const real *source, size_t n, real tau);
     void (*begin)(void *self); /* around the steps of a plan */
@@ -188,6 +190,18 @@ typedef struct nn_host {
 NN_FN real *nn_v(const nn_tensor *t, int r)
 {
     return t->v + (size_t)r * t->stride;
+}
+
+/* The numbers of an index. */
+NN_FN const int32_t *nn_numbers(const nn_tensor *t, int r)
+{
+    return (const int32_t *)(const void *)t->v + (size_t)r * t->stride;
+}
+
+/* A table of bytes. */
+NN_FN const uint8_t *nn_bytes(const nn_tensor *t, int r)
+{
+    return (const uint8_t *)(const void *)t->v + (size_t)r * t->stride;
 }
 
 NN_FN real *nn_g(const nn_tensor *t, int r)

@@ -183,7 +183,8 @@ void plan_free(nn_plan *p)
 
 static nn_tensor tensor_of(const nn_node *n)
 {
-    return (nn_tensor){.v = n->value, .stride = n->stride, .shape = n->shape};
+    return (nn_tensor){
+        .v = n->value, .stride = n->stride, .type = (uint8_t)n->type, .shape = n->shape};
 }
 
 static nn_call call_of(nn_graph *g, const nn_node *n)

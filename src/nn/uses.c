@@ -6,11 +6,12 @@
 
 /* ---- row steps ------------------------------------------------------------------------------- */
 
-/* The gradient of a repeated operand is a sum over rows, unless only features are repeated. */
+/* The gradient of a repeated operand, the last, is a sum over rows, unless only features are
+ * repeated. */
 static bool sums_rows(const nn_call *c)
 {
-    nn_shape x = c->in[0].shape, y = c->in[1].shape;
-    return c->in[1].g && (x.T != y.T || x.B != y.B);
+    const nn_tensor *y = &c->in[c->in_count - 1];
+    return y->g && (c->out.shape.T != y->shape.T || c->out.shape.B != y->shape.B);
 }
 
 static bool is_cost(const nn_step *s)
@@ -37,8 +38,10 @@ size_t step_rows(const nn_step *s)
     case NN_OP_pick:
         return 0;
     case NN_OP_add:
+    case NN_OP_sub:
     case NN_OP_mul:
-        return s->backward && sums_rows(c) ? 0 : nn_rows(c->in[0].shape);
+    case NN_OP_broadcast:
+        return s->backward && sums_rows(c) ? 0 : nn_rows(c->out.shape);
     case NN_OP_auto_weight:
         return 1;
     case NN_OP_gather:
@@ -79,6 +82,8 @@ static bool looks_at_operand(const nn_step *s, int k)
 {
     switch (s->op) {
     case NN_OP_add:
+    case NN_OP_sub:
+    case NN_OP_broadcast:
     case NN_OP_affine:
     case NN_OP_concat:
     case NN_OP_slice:

@@ -39,7 +39,7 @@ static void sampled_transitions_are_real(void **unused)
 {
     (void)unused;
     enum { N = 20000 };
-    static float at[N], next_at[N];
+    static int32_t at[N], next_at[N];
     static int seen[20000];
     replay *r;
     assert_int_equal(
@@ -55,8 +55,8 @@ static void sampled_transitions_are_real(void **unused)
     replay_memory m = replay_memory_of(r);
     assert_int_equal(m.width, 4);
     for (int i = 0; i < N; i++) {
-        const float *step = m.steps + 4 * (int)at[i], *next = m.steps + 4 * (int)next_at[i];
-        float obs = step[0], extra = m.extra[(int)at[i]], next_extra = m.extra[(int)next_at[i]];
+        const float *step = m.steps + 4 * at[i], *next = m.steps + 4 * next_at[i];
+        float obs = step[0], extra = m.extra[at[i]], next_extra = m.extra[next_at[i]];
         int e = (int)obs / 1000, t = (int)obs % 1000, n = LENGTHS[e % EPISODES];
         assert_true(t < n); /* never a last observation */
         assert_true(next[0] == obs + 1 && extra == obs + 0.5f && next_extra == next[0] + 0.5f);
@@ -111,11 +111,10 @@ static void first_rows_settle_in_their_segment(void **unused)
     int capacity = replay_capacity(r), moved = 0, stayed = 0;
     float *rows = replay_memory_of(r).steps + capacity * 4;
     for (int steps = 0; steps < 7; steps++)
-        for (int at = 0; at < 2 * capacity; at++) { /* of lanes 1 and 2 */
-            float from = (float)at, to;
-            replay_settled(r, 1, 1, &from, steps, &to);
-            assert_int_equal((int)to / capacity, at / capacity);
-            int here = (int)rows[at * 4], there = (int)rows[(int)to * 4], e = here / 1000;
+        for (int32_t at = 0, to; at < 2 * capacity; at++) { /* of lanes 1 and 2 */
+            replay_settled(r, 1, 1, &at, steps, &to);
+            assert_int_equal(to / capacity, at / capacity);
+            int here = (int)rows[at * 4], there = (int)rows[to * 4], e = here / 1000;
             int oldest = (int)*replay_at(r, 1 + at / capacity, 0).obs;
             int first = oldest / 1000 == e ? oldest : 1000 * e;
             int last = 1000 * e + LENGTHS[e % EPISODES];
@@ -149,7 +148,7 @@ static void segments_need_not_be_episodes(void **unused)
         replay_add(r, 0, &s, places);
     }
     const struct {
-        float at, settled;
+        int32_t at, settled;
         int steps;
     } cases[] = {/* the first segment is rows 0 to 7, of which 5 is a last one */
                  {0, 2, 2},
@@ -168,9 +167,9 @@ static void segments_need_not_be_episodes(void **unused)
                  {11, 11, 3},
                  {11, 13, 4}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        float settled;
+        int32_t settled;
         replay_settled(r, 0, 1, &cases[i].at, cases[i].steps, &settled);
-        assert_true(settled == cases[i].settled);
+        assert_int_equal(settled, cases[i].settled);
     }
     replay_free(r);
 }
@@ -181,14 +180,15 @@ static void nothing_is_later_than_the_newest_row(void **unused)
     (void)unused;
     replay *r;
     int places[2];
-    float x = 0, at, to;
+    int32_t at, to;
+    float x = 0;
     replay_step s = {.obs = &x, .extra = &x, .action = &x, .next = &x, .next_extra = &x};
     replay_shape z = {.lanes = 1, .steps = 4, .horizon = 100, .obs = 1, .act = 1, .extra = 1};
     assert_int_equal(replay_new(&r, z), 0);
     for (int i = 0; i < 9; i++) replay_add(r, 0, &s, places);
-    at = (float)places[0];
+    at = places[0];
     replay_settled(r, 0, 1, &at, 100, &to);
-    assert_true(to == at);
+    assert_int_equal(to, at);
     replay_free(r);
 }
 

@@ -15,9 +15,9 @@ typedef struct spot {
     int lane, i;
 } spot;
 
-static spot find(replay *r, float at)
+static spot find(replay *r, int32_t at)
 {
-    int lane = (int)at / replay_capacity(r), place = (int)at % replay_capacity(r);
+    int lane = at / replay_capacity(r), place = at % replay_capacity(r);
     int64_t segment = -1;
     for (int i = 0, first = 0; i < replay_rows(r, lane); i++) {
         replay_row row = replay_at(r, lane, i);
@@ -25,7 +25,7 @@ static spot find(replay *r, float at)
         segment = row.segment;
         if (row.place == place) return (spot){segment, lane, i - first};
     }
-    fail_msg("no row %g", (double)at);
+    fail_msg("no row %d", at);
     return (spot){0};
 }
 
@@ -49,7 +49,7 @@ static void batches_judge_first_steps_by_later_rows(void **state)
     sac_batch b = sac_batch_of(l->sac, 0);
     for (int k = 0; k < 2 * l->so.batch; k++) {
         int n = k / 2;
-        float from = k % 2 ? b.next[n] : b.at[n], to = k % 2 ? b.judged_next[n] : b.judged_at[n];
+        int32_t from = k % 2 ? b.next[n] : b.at[n], to = k % 2 ? b.judged_next[n] : b.judged_at[n];
         spot a = find(l->replay, from), z = find(l->replay, to);
         assert_int_equal(a.lane, z.lane);
         assert_true(a.segment == z.segment);

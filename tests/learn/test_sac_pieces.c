@@ -29,8 +29,8 @@ static void draw(sac *s, rng *r)
 {
     for (int k = 0; k < REPLICAS; k++) {
         sac_batch b = sac_batch_of(s, k);
-        float *const to[] = {b.at, b.next, b.judged_at, b.judged_next};
-        for (int i = 0; i < 4 * BATCH; i++) to[i / BATCH][i % BATCH] = (float)rng_below(r, ROWS);
+        int32_t *const to[] = {b.at, b.next, b.judged_at, b.judged_next};
+        for (int i = 0; i < 4 * BATCH; i++) to[i / BATCH][i % BATCH] = (int32_t)rng_below(r, ROWS);
     }
 }
 

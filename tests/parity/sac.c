@@ -26,20 +26,20 @@ static void append(json_t *list, const float *x, int n)
 }
 
 /* Columns of the rows where transitions begin. */
-static json_t *column(const float *at, int from, int n)
+static json_t *column(const int32_t *at, int from, int n)
 {
     json_t *list = json_array();
-    for (int i = 0; i < BATCH; i++) append(list, steps + (int)at[i] * WIDTH + from, n);
+    for (int i = 0; i < BATCH; i++) append(list, steps + at[i] * WIDTH + from, n);
     return list;
 }
 
 /* The observations of some rows, and the extra numbers of others. */
-static json_t *inputs(const float *at, const float *beside)
+static json_t *inputs(const int32_t *at, const int32_t *beside)
 {
     json_t *list = json_array();
     for (int i = 0; i < BATCH; i++) {
-        append(list, steps + (int)at[i] * WIDTH, OBS);
-        append(list, extra + (int)beside[i] * EXTRA, EXTRA);
+        append(list, steps + at[i] * WIDTH, OBS);
+        append(list, extra + beside[i] * EXTRA, EXTRA);
     }
     return list;
 }
@@ -119,11 +119,10 @@ int main(int argc, char **argv)
         for (int k = 0; k < ACTIONS; k++) here[OBS + k] = (float)rng_between(&r, -1, 1);
         here[OBS + ACTIONS] = (float)rng_normal(&r);
         here[OBS + ACTIONS + 1] = i % 4 == 0;
-        b.at[i] = (float)(2 * i);
-        b.next[i] = (float)(2 * i + 1);
-        b.judged_at[i] =
-            z.hindsight ? (float)((2 * i + 7) % (2 * BATCH)) : b.at[i]; /* any others */
-        b.judged_next[i] = z.hindsight ? (float)((2 * i + 10) % (2 * BATCH)) : b.next[i];
+        b.at[i] = 2 * i;
+        b.next[i] = 2 * i + 1;
+        b.judged_at[i] = z.hindsight ? (2 * i + 7) % (2 * BATCH) : b.at[i]; /* any others */
+        b.judged_next[i] = z.hindsight ? (2 * i + 10) % (2 * BATCH) : b.next[i];
     }
     json_t *before = parameters(s);
     if (sac_update(s) < 0) {

@@ -39,13 +39,13 @@ typedef struct rig {
 } rig;
 
 /* What is not sent stays as it was. */
-static inline void rig_put_rows(void *self, real *to, const real *from, nn_shape z,
+static inline void rig_put_rows(void *self, void *to, const void *from, size_t rows, size_t width,
                                 const nn_place *places, int count)
 {
     (void)self;
     for (int i = 0; i < count; i++) {
-        size_t row = (size_t)places[i].replica * (size_t)z.B + (size_t)places[i].row;
-        memcpy(to + row * (size_t)z.D, from + row * (size_t)z.D, (size_t)z.D * sizeof *to);
+        size_t at = ((size_t)places[i].replica * rows + (size_t)places[i].row) * width;
+        memcpy((char *)to + at, (const char *)from + at, width);
     }
 }
 

@@ -127,7 +127,9 @@ static void fill_bodies(nn_backend *b)
     FORWARD(pick);
     BACKWARD(pick);
     BACKWARD(add);
+    BACKWARD(sub);
     BACKWARD(mul);
+    BACKWARD(broadcast);
     FORWARD(mean);
     FORWARD(mse);
     FORWARD(l1);

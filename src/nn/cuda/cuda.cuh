@@ -83,8 +83,8 @@ void gpu_give(void *self, void *memory);
 void gpu_clear(void *self, void *at, size_t bytes);
 void gpu_copy_in(void *self, void *to, const void *from, size_t bytes);
 void gpu_copy_out(void *self, void *to, const void *from, size_t bytes);
-void gpu_put_rows(void *self, real *to, const real *from, nn_shape shape, const nn_place *places,
-                  int count);
+void gpu_put_rows(void *self, void *to, const void *from, size_t rows, size_t width,
+                  const nn_place *places, int count);
 
 int gpu_prepare(void *self, nn_program *p);
 void gpu_run(void *self, nn_program *p);
@@ -114,7 +114,7 @@ nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
 bool lstm_wide_allow(void); /* prepares those kernels; whether the device can run them */
 nn_body_fn hold_forward, hold_backward, pick_forward, pick_backward;
 nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
-nn_body_fn add_backward, mul_backward;
+nn_body_fn add_backward, sub_backward, mul_backward, broadcast_backward;
 nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_forward;
 
 /* ---- for kernels ----------------------------------------------------------------------------- */

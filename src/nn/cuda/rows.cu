@@ -30,8 +30,12 @@ __device__ static void run_forward(int op, const nn_call *c, int r, idx from, id
         return rows_activate(c, r, from, to);
     case NN_OP_add:
         return rows_add(c, r, from, to);
+    case NN_OP_sub:
+        return rows_sub(c, r, from, to);
     case NN_OP_mul:
         return rows_mul(c, r, from, to);
+    case NN_OP_broadcast:
+        return rows_broadcast(c, r, from, to);
     case NN_OP_affine:
         return rows_affine(c, r, from, to);
     case NN_OP_clip:
@@ -68,9 +72,13 @@ __device__ static void run_backward(int op, const nn_call *c, int r, idx from, i
     case NN_OP_activate:
         return rows_activate_back(c, r, from, to);
     case NN_OP_add:
-        return rows_add_back(c, r, from, to);
+        return rows_add_back(c, r, from, to, 1);
+    case NN_OP_sub:
+        return rows_add_back(c, r, from, to, -1);
     case NN_OP_mul:
         return rows_mul_back(c, r, from, to);
+    case NN_OP_broadcast:
+        return rows_broadcast_back(c, r, from, to);
     case NN_OP_affine:
         return rows_scale_back(c, r, from, to, (real)c->attr.f[0]);
     case NN_OP_grad_scale:
@@ -157,5 +165,5 @@ void run_row_steps(gpu *self, const nn_step *steps, int count, size_t rows)
 void run_row_step(const nn_call *c, int op, bool backward)
 {
     row_step s = {op, backward, *c};
-    launch_list(gpu_of(c), &s, 1, nn_rows(c->in[0].shape));
+    launch_list(gpu_of(c), &s, 1, nn_rows(c->out.shape));
 }
