@@ -72,7 +72,7 @@ static fnvae_seen record_steps(const fnvae *f, const fnvae_encoding *e)
     x.s = in_units(e->units, s, &at);
     at = 0;
     x.s1 = in_units(e->units, s1, &at);
-    x.ds = in_units(e->units, nn_add(s1, nn_affine(s, -1, 0)), &at);
+    x.ds = in_units(e->units, nn_sub(s1, s), &at);
     x.r = in_units(e->units, nn_slice(now, d + m, 1), &at);
     x.a = nn_slice(now, d, m);
     return x;

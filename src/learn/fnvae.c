@@ -73,8 +73,8 @@ fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var 
 {
     nn_var s = fnvae_record_prior(f, "s", theta_s, f->mask[MASK_TT_S].C);
     nn_var r = fnvae_record_prior(f, "r", theta_r, f->mask[MASK_TT_R].C);
-    nn_var spread_s = nn_add(nn_affine(s, 0, 0), nn_clip(f->spread_s, -7, 2));
-    nn_var spread_r = nn_add(nn_affine(r, 0, 0), nn_clip(f->spread_r, -7, 2));
+    nn_var spread_s = nn_broadcast(nn_clip(f->spread_s, -7, 2), s);
+    nn_var spread_r = nn_broadcast(nn_clip(f->spread_r, -7, 2), r);
     return (fnvae_prior){nn_concat(NN_IN(s, r)), nn_concat(NN_IN(spread_s, spread_r))};
 }
 
