@@ -43,12 +43,21 @@ static void find_follows(cutter *x)
     }
 }
 
+/* The index by which a step finds its rows, or NULL. */
+static const void *index_of(const nn_step *s)
+{
+    for (int k = 0; k < s->call.in_count; k++)
+        if (s->call.in[k].type == NN_I32) return s->call.in[k].v;
+    return NULL;
+}
+
 /* Rows of another batch than those gathered so far: they may come at the same time. */
 static bool gathers_others(const cutter *x, const nn_piece *q, const nn_step *s)
 {
-    for (int i = 0; s->op == NN_OP_gather && i < q->count; i++) {
-        const nn_step *other = &x->p->steps[q->steps[i]];
-        if (other->op == NN_OP_gather && other->call.in[1].v != s->call.in[1].v) return true;
+    const void *mine = index_of(s);
+    for (int i = 0; mine && i < q->count; i++) {
+        const void *other = index_of(&x->p->steps[q->steps[i]]);
+        if (other && other != mine) return true;
     }
     return false;
 }
@@ -107,11 +116,7 @@ static bool needs(const cutter *x, int i, int j)
 
 static int length_of(const cutter *x, const nn_piece *q)
 {
-    int op = q->count == 1 ? x->p->steps[q->steps[0]].op : -1;
-    return op == NN_OP_linear || op == NN_OP_lstm || op == NN_OP_conv2d ||
-                   op == NN_OP_conv2d_transpose
-               ? 2
-               : 1;
+    return q->count == 1 && step_is_product(&x->p->steps[q->steps[0]]) ? 2 : 1;
 }
 
 /* Those that no other wait implies; the longest ways from the start. */

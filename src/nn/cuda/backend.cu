@@ -99,44 +99,49 @@ static bool open_device(gpu *self)
     return ok && gpu_ok(self, cudaDeviceSynchronize(), "starting");
 }
 
-/* One body per operator and direction; row steps never call theirs. */
-static void row_body(const nn_call *c)
+/* A row step is never run by its body. */
+static void no_body(const nn_call *c)
 {
-    (void)c;
+    gpu *self = gpu_of(c);
+    snprintf(self->why, sizeof self->why, "cuda: a row step was run by itself");
 }
+
+typedef struct bodies {
+    nn_body_fn *forward, *backward;
+} bodies;
+
+#define OF_ROWS(name)    \
+    {                    \
+        no_body, no_body \
+    }
+#define OF_REPEATS(name)         \
+    {                            \
+        no_body, name##_backward \
+    }
+#define OF_COST(name)           \
+    {                           \
+        name##_forward, no_body \
+    }
+#define OF_WHOLE(name)                  \
+    {                                   \
+        name##_forward, name##_backward \
+    }
+#define OF_PRODUCT(name)                \
+    {                                   \
+        name##_forward, name##_backward \
+    }
+#define X(name, work) OF_##work(name),
+static const bodies cuda_bodies[NN_OP_COUNT] = {
+#include "nn/ops/list.h"
+};
+#undef X
 
 static void fill_bodies(nn_backend *b)
 {
-    for (int i = 0; i < NN_OP_COUNT; i++) b->forward[i] = b->backward[i] = row_body;
-#define FORWARD(op)  b->forward[NN_OP_##op] = op##_forward
-#define BACKWARD(op) b->backward[NN_OP_##op] = op##_backward
-    FORWARD(linear);
-    BACKWARD(linear);
-    FORWARD(fold_mask);
-    BACKWARD(fold_mask);
-    FORWARD(lstm);
-    BACKWARD(lstm);
-    FORWARD(conv2d);
-    BACKWARD(conv2d);
-    FORWARD(conv2d_transpose);
-    BACKWARD(conv2d_transpose);
-    FORWARD(shift);
-    BACKWARD(shift);
-    FORWARD(hold);
-    BACKWARD(hold);
-    FORWARD(pick);
-    BACKWARD(pick);
-    BACKWARD(add);
-    BACKWARD(sub);
-    BACKWARD(mul);
-    BACKWARD(broadcast);
-    FORWARD(mean);
-    FORWARD(mse);
-    FORWARD(l1);
-    FORWARD(gauss_nll);
-    FORWARD(gauss_kl);
-#undef FORWARD
-#undef BACKWARD
+    for (int i = 0; i < NN_OP_COUNT; i++) {
+        b->forward[i] = cuda_bodies[i].forward;
+        b->backward[i] = cuda_bodies[i].backward;
+    }
 }
 
 static void fill(nn_backend *b, gpu *self)

@@ -108,14 +108,18 @@ void run_row_step(const nn_call *c, int op, bool backward);
  * marked so: the layer that reads it (for its weights, bias and inputs) need not look at them. */
 void fuse_slopes(nn_program *p);
 
-/* The others, by operator; NULL for those that are only ever row steps. */
-nn_body_fn linear_forward, linear_backward, fold_mask_forward, fold_mask_backward;
-nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
 bool lstm_wide_allow(void); /* prepares those kernels; whether the device can run them */
-nn_body_fn hold_forward, hold_backward, pick_forward, pick_backward;
-nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
-nn_body_fn add_backward, sub_backward, mul_backward, broadcast_backward;
-nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_forward;
+
+/* The other steps, by operator. A body that is missing is an error of the linker; rows.cu does the
+ * row steps, and does not compile where one is missing. */
+#define BODIES_ROWS(name)
+#define BODIES_REPEATS(name) nn_body_fn name##_backward;
+#define BODIES_COST(name)    nn_body_fn name##_forward;
+#define BODIES_WHOLE(name)   nn_body_fn name##_forward, name##_backward;
+#define BODIES_PRODUCT(name) nn_body_fn name##_forward, name##_backward;
+#define X(name, work)        BODIES_##work(name)
+#include "nn/ops/list.h"
+#undef X
 
 /* ---- for kernels ----------------------------------------------------------------------------- */
 
