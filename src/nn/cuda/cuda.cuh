@@ -1,7 +1,7 @@
 /* cuda.cuh - what the files of the CUDA backend share.
  *
- * Bodies queue kernels on the current lane. A lane is a stream with memory of its own: pieces of a
- * plan that do not depend on each other are queued on different lanes and captured into one graph.
+ * Bodies put kernels on the current queue. A queue is a stream with memory of its own: pieces of a
+ * plan that do not depend on each other go to different queues and are captured into one graph.
  * No kernel adds floats atomically: every sum has a fixed order, so the same run gives the same
  * bytes. */
 #ifndef NN_CUDA_CUDA_CUH
@@ -14,14 +14,14 @@
 #include "nn/math.h"
 #include "nn/op.h"
 
-enum { LANES = 8, TICKETS = 1 << 16 };
+enum { QUEUES = 8, TICKETS = 1 << 16 };
 static const size_t WORKSPACE = (size_t)32 << 20;
 
-typedef struct lane {
+typedef struct queue {
     cudaStream_t stream;
     void *workspace;   /* cuBLAS's, or partial sums of ours */
     unsigned *tickets; /* zero between kernels: see last_block */
-} lane;
+} queue;
 
 /* Page-locked memory that copies pass through; free again when `done` has come. */
 enum { SLOTS = 32 };
@@ -46,8 +46,8 @@ typedef struct gpu {
     bool early; /* kernels may be started before those they wait for are done */
     bool wide;  /* wide LSTMs run in clusters of blocks: lstm_wide.cu */
     cublasLtHandle_t lt;
-    lane lanes[LANES];
-    lane *now;
+    queue queues[QUEUES];
+    queue *now;
     slot slots[SLOTS]; /* used in turn */
     int next_slot;
     fault_word *fault, *told;
@@ -135,7 +135,7 @@ static inline cudaLaunchAttribute cluster_of(unsigned blocks)
     return a;
 }
 
-/* Queues a kernel on the current lane. It is started while its predecessor still runs, and must
+/* Puts a kernel on the current queue. It is started while its predecessor still runs, and must
  * wait for it by await_previous: this hides the better part of a launch, which is most of the time
  * that a small kernel takes. In clusters of blocks, each with `shared` bytes that are not declared.
  */
