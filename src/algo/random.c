@@ -44,4 +44,4 @@ const fans_algo_def algo_random = {.abi = FANS_ALGO_ABI,
                                    .open = open_agent,
                                    .close = mem_free,
                                    .act = act,
-                                   .state = list_state};
+                                   .carried = list_state};

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "env/task.h"
+#include "nn/nn.h"
 #include "train/sections.h"
 
 /* ---- envs: the built-in environments, their factors and options ------------------------------ */
@@ -84,17 +85,11 @@ static int list_envs(table *out, json_t *rows)
 
 /* ---- ops: the operators of the numeric core -------------------------------------------------- */
 
-static const char *const ops[] = {
-#define X(name) #name,
-#include "nn/ops/list.h"
-#undef X
-    NULL};
-
 static int list_ops(table *out, json_t *rows)
 {
-    for (int i = 0; ops[i]; i++) {
-        table_row(out, ops[i]);
-        if (json_array_append_new(rows, json_pack("{ss}", "name", ops[i])))
+    for (int i = 0; i < nn_op_count(); i++) {
+        table_row(out, nn_op_name(i));
+        if (json_array_append_new(rows, json_pack("{ss}", "name", nn_op_name(i))))
             return fans_fail(FANS_ENOMEM, "out of memory");
     }
     return 0;

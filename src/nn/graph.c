@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-#define X(name) &nn_op_##name,
+#define X(name, work) &nn_op_##name,
 const nn_op *const nn_ops[NN_OP_COUNT] = {
 #include "nn/ops/list.h"
 };

@@ -106,7 +106,7 @@ int nn_cuda_probe(char *out, size_t size);
 
 void nn_backend_free(nn_backend *b);
 const char *nn_backend_name(const nn_backend *b);
-bool nn_backend_is_beside(const nn_backend *b); /* works while the host does something else */
+bool nn_backend_is_async(const nn_backend *b); /* works while the host does something else */
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 

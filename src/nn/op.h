@@ -62,24 +62,37 @@ typedef struct nn_inference {
     int skip;       /* bit k: no gradient ever flows into operand k */
 } nn_inference;
 
+/* How an operator works: see ops/list.h. */
+typedef enum {
+    NN_WORK_ROWS,    /* on each row by itself, both ways */
+    NN_WORK_REPEATS, /* likewise; but the last operand may repeat, and its gradient sums rows */
+    NN_WORK_COST,    /* the mean over rows; its gradient is found row by row */
+    NN_WORK_WHOLE,   /* on all rows together */
+    NN_WORK_PRODUCT  /* likewise, and takes long: a matrix product */
+} nn_work;
+
+/* Values that a backward body may look at: bit k is operand k. */
+enum { NN_RESULT = 1 << NN_MOST_INPUTS, NN_OPERANDS = NN_RESULT - 1 };
+
 typedef struct nn_op {
     const char *name, *help;
     /* Returns NULL, or what is wrong with the operands (a constant text). */
     const char *(*infer)(nn_inference *f);
     bool random;
-    int indices;                    /* bit k: operand k is an index, and no other may be one */
-    int tables;                     /* bit k: operand k may hold bytes */
-    nn_body_fn *forward, *backward; /* the CPU's */
+    int indices; /* bit k: operand k is an index, and no other may be one */
+    int tables;  /* bit k: operand k may hold bytes */
+    int ignores; /* values that no backward body, of whatever backend, looks at */
+    nn_body_fn *forward, *backward; /* the CPU's; backward is NULL where no gradient passes */
 } nn_op;
 
 /* One enumerator and one definition per line of ops/list.h. */
 enum {
-#define X(name) NN_OP_##name,
+#define X(name, work) NN_OP_##name,
 #include "nn/ops/list.h"
 #undef X
     NN_OP_COUNT
 };
-#define X(name) extern const nn_op nn_op_##name;
+#define X(name, work) extern const nn_op nn_op_##name;
 #include "nn/ops/list.h"
 #undef X
 extern const nn_op *const nn_ops[NN_OP_COUNT];
@@ -121,7 +134,8 @@ enum { NN_STEP_CHECK = NN_OP_COUNT, NN_STEP_ADAM, NN_STEP_FOLLOW };
 /* One call of a plan. */
 typedef struct nn_step {
     const char *name;
-    int op; /* or one of the above */
+    int op;            /* or one of the above */
+    const nn_op *kind; /* what the operator declares; NULL for the above */
     bool backward;
     nn_body_fn *body;
     nn_call call;

@@ -205,6 +205,17 @@ static nn_call call_of(nn_graph *g, const nn_node *n)
     return c;
 }
 
+static nn_step step_of(nn_graph *g, const nn_node *n, bool backward)
+{
+    const nn_backend *b = g->backend;
+    return (nn_step){.name = n->name,
+                     .op = n->op,
+                     .kind = nn_ops[n->op],
+                     .backward = backward,
+                     .body = backward ? b->backward[n->op] : b->forward[n->op],
+                     .call = call_of(g, n)};
+}
+
 static void link_backward(nn_plan *p, nn_step *step, const nn_node *n, bool *written)
 {
     step->call.out.g = n->grad;
@@ -242,7 +253,7 @@ int plan_link(nn_plan *p)
     for (size_t i = 0; i < g->count; i++) {
         const nn_node *n = &g->nodes[i];
         if (n->op < 0 || !p->forward[i]) continue;
-        *s++ = (nn_step){n->name, n->op, false, back->forward[n->op], call_of(g, n)};
+        *s++ = step_of(g, n, false);
     }
     if (back->run && p->loss_count)
         *s++ = (nn_step){.name = "check", .op = NN_STEP_CHECK, .what = &p->program};
@@ -250,7 +261,7 @@ int plan_link(nn_plan *p)
     for (int i = (int)g->count - 1; i >= 0; i--) {
         const nn_node *n = &g->nodes[i];
         if (n->op < 0 || !p->backward[i]) continue;
-        *s = (nn_step){n->name, n->op, true, back->backward[n->op], call_of(g, n)};
+        *s = step_of(g, n, true);
         link_backward(p, s++, n, written);
     }
     assert(s <= p->program.steps + p->program.step_count);

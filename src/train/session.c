@@ -231,7 +231,7 @@ int session_open(session *s, const session_wish *w)
     TRY((s->backends = mem_alloc((size_t)s->run_count * sizeof(nn_backend *))) ? 0 : FANS_ENOMEM);
     TRY((s->pools = mem_alloc((size_t)s->run_count * sizeof(pool *))) ? 0 : FANS_ENOMEM);
     TRY(nn_device_new(&s->backends[0], w->device, s->precision, s->pool, NULL, 0));
-    s->threaded = nn_backend_is_beside(s->backends[0]);
+    s->threaded = nn_backend_is_async(s->backends[0]);
     TRY((s->system = describe_system(s, w)) ? 0 : FANS_ENOMEM);
     TRY(session_group(s));
 out:

@@ -151,6 +151,63 @@ static void gradients_match_differences(void **state)
     }
 }
 
+/* The step, which finds no numbers in values that its operator says it ignores. */
+static void run_blind(const nn_step *s)
+{
+    static real nothing[4096];
+    nn_call c = s->call;
+    for (int i = 0; i < 4096; i++) nothing[i] = NAN;
+    for (int k = 0; s->backward && k < c.in_count; k++) {
+        assert_true(REPLICAS * c.in[k].stride <= 4096);
+        if (s->kind->ignores >> k & 1) c.in[k].v = nothing;
+    }
+    if (s->backward && s->kind->ignores & NN_RESULT) c.out.v = nothing;
+    s->body(&c);
+}
+
+/* All gradients of the parameters, as the plan left them. */
+static size_t take_gradients(const rig *t, real *to)
+{
+    size_t n = nn_group_size(t->params);
+    assert_true(n <= 2048);
+    for (int r = 0; r < REPLICAS; r++)
+        memcpy(to + (size_t)r * n, nn_group_data(t->params, NN_GRADIENTS, r), n * sizeof *to);
+    return REPLICAS * n * sizeof *to;
+}
+
+static void ignored_values_are_not_looked_at(void **state)
+{
+    (void)state;
+    static real expected[REPLICAS * 2048], found[REPLICAS * 2048];
+    for (int i = 0; i < NN_CASES; i++) {
+        rig t;
+        set_up(&t, &nn_cases[i], true);
+        loss_at(&t, 0);
+        size_t bytes = take_gradients(&t, expected);
+        loss_at(&t, 0); /* seeds the loss, draws the same again */
+        memset(nn_group_data(t.params, NN_GRADIENTS, 0), 0, bytes);
+        int n;
+        uint64_t *counters = nn_graph_counters(t.g, &n);
+        memset(counters, 0, (size_t)n * sizeof *counters);
+        const nn_program *p = &t.plan->program;
+        for (size_t k = 0; k < p->step_count; k++) run_blind(&p->steps[k]);
+        take_gradients(&t, found);
+        if (memcmp(found, expected, bytes))
+            fail_msg("%s looks at values that it ignores", nn_cases[i].name);
+        tear_down(&t);
+    }
+}
+
+static void operators_declare_themselves(void **state)
+{
+    (void)state;
+    for (int op = 0; op < NN_OP_COUNT; op++) {
+        const nn_op *k = nn_ops[op];
+        assert_true(k->name && k->help && k->infer && k->forward);
+        assert_int_equal(k->ignores & ~(NN_OPERANDS | NN_RESULT), 0);
+    }
+}
+
 /* Operators that no case can cover, because they pass no gradient or hide it on purpose: each has a
  * test of its own below. */
 static bool has_own_test(const char *op)
@@ -398,6 +455,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_match_differences),
+        cmocka_unit_test(ignored_values_are_not_looked_at),
+        cmocka_unit_test(operators_declare_themselves),
         cmocka_unit_test(every_operator_has_a_case),
         cmocka_unit_test(detach_passes_no_gradient),
         cmocka_unit_test(gather_reads_the_callers_rows),

@@ -212,18 +212,18 @@ __global__ static void fold_back(const __grid_constant__ nn_call c)
 {
     await_previous();
     const nn_tensor *tW = &c.in[0], *tC = &c.in[1];
-    int r = (int)blockIdx.y, lane_of = (int)threadIdx.x % 32;
+    int r = (int)blockIdx.y, lane = (int)threadIdx.x % 32;
     size_t H = (size_t)(tW->shape.D / tC->shape.D);
     size_t k = blockIdx.x * (size_t)(THREADS / 32) + threadIdx.x / 32;
     if (k >= nn_size(tC->shape)) return;
     const real *W = nn_v(tW, r) + k * H, *d = nn_g(&c.out, r) + k * H;
     real scale = nn_v(tC, r)[k], dot = 0, *g = tW->g ? nn_g(tW, r) + k * H : NULL;
-    for (size_t h = (size_t)lane_of; h < H; h += 32) {
+    for (size_t h = (size_t)lane; h < H; h += 32) {
         dot += d[h] * W[h];
         if (g) NN_PUT(tW->add, g[h], scale * d[h]);
     }
     for (int s = 16; s > 0; s /= 2) dot += __shfl_xor_sync(~0u, dot, s);
-    if (tC->g && lane_of == 0) NN_PUT(tC->add, nn_g(tC, r)[k], dot);
+    if (tC->g && lane == 0) NN_PUT(tC->add, nn_g(tC, r)[k], dot);
 }
 
 void fold_mask_forward(const nn_call *c)

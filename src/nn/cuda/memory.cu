@@ -14,21 +14,21 @@ void *gpu_take(void *arg, size_t bytes)
         cudaGetLastError(); /* reported as out of memory */
         return NULL;
     }
-    gpu_ok(self, cudaMemsetAsync(memory, 0, bytes, self->lanes[0].stream), "clearing memory");
+    gpu_ok(self, cudaMemsetAsync(memory, 0, bytes, self->queues[0].stream), "clearing memory");
     return memory;
 }
 
 void gpu_give(void *arg, void *memory)
 {
     gpu *self = gpu_here(arg);
-    gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
+    gpu_ok(self, cudaStreamSynchronize(self->queues[0].stream), "waiting");
     gpu_ok(self, cudaFree(memory), "freeing memory");
 }
 
 void gpu_clear(void *arg, void *at, size_t bytes)
 {
     gpu *self = gpu_here(arg);
-    gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->lanes[0].stream), "clearing memory");
+    gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->queues[0].stream), "clearing memory");
 }
 
 /* The oldest slot, free again; NULL after a failure. */
@@ -41,14 +41,14 @@ static slot *next_slot(gpu *self, const char *what)
 
 static void leave_slot(gpu *self, slot *s, const char *what)
 {
-    gpu_ok(self, cudaEventRecord(s->done, self->lanes[0].stream), what);
+    gpu_ok(self, cudaEventRecord(s->done, self->queues[0].stream), what);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
 static void send(gpu *self, void *to, const void *from, size_t bytes)
 {
-    cudaStream_t stream = self->lanes[0].stream;
+    cudaStream_t stream = self->queues[0].stream;
     gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying in");
 }
 
@@ -161,7 +161,7 @@ static slot *fetch(gpu *self, const void *from, piece_out p)
     if (!s) return NULL;
     gpu_ok(self,
            cudaMemcpyAsync(s->memory, (const char *)from + p.at, p.bytes, cudaMemcpyDeviceToHost,
-                           self->lanes[0].stream),
+                           self->queues[0].stream),
            "copying out");
     leave_slot(self, s, "copying out");
     return s;

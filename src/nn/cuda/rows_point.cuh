@@ -9,6 +9,10 @@
  * long as one of 32. */
 typedef unsigned idx;
 
+/* For operators through which no gradient passes: there is no such step. */
+#define NO_GRADIENT(name) \
+    __device__ static void rows_##name##_back(const nn_call *, int, idx, idx) {}
+
 /* i runs over the elements of rows [from, to), D each. Not unrolled: most threads treat one. */
 #define EACH(i, D)                                                                     \
     _Pragma("unroll 1") for (idx i = from * (idx)(D) + threadIdx.x; i < to * (idx)(D); \
@@ -101,13 +105,23 @@ static __device__ bool rows_agree(const nn_call *c)
 }
 
 /* Of x + y, or x - y. */
-__device__ static void rows_add_back(const nn_call *c, int r, idx from, idx to, real sign)
+__device__ static void rows_sum_back(const nn_call *c, int r, idx from, idx to, real sign)
 {
     const real *d = nn_g(&c->out, r);
     real *g = nn_g(&c->in[0], r);
     if (c->in[0].g) EACH(i, c->in[0].shape.D) NN_PUT(c->in[0].add, g[i], d[i]);
     __syncthreads(); /* x and y may be the same tensor */
     if (c->in[1].g && rows_agree(c)) rows_into_y(c, r, from, to, NULL, sign);
+}
+
+__device__ static void rows_add_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_sum_back(c, r, from, to, 1);
+}
+
+__device__ static void rows_sub_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_sum_back(c, r, from, to, -1);
 }
 
 __device__ static void rows_broadcast_back(const nn_call *c, int r, idx from, idx to)
@@ -139,11 +153,27 @@ __device__ static void rows_scale_back(const nn_call *c, int r, idx from, idx to
     EACH(i, c->out.shape.D) NN_PUT(c->in[0].add, g[i], k * d[i]);
 }
 
-__device__ static void rows_copy(const nn_call *c, int r, idx from, idx to)
+__device__ static void rows_affine_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_scale_back(c, r, from, to, (real)c->attr.f[0]);
+}
+
+__device__ static void rows_grad_scale_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_scale_back(c, r, from, to, *nn_v(&c->in[1], r));
+}
+
+__device__ static void rows_detach(const nn_call *c, int r, idx from, idx to)
 {
     const real *x = nn_v(&c->in[0], r);
     real *y = nn_v(&c->out, r);
     EACH(i, c->out.shape.D) y[i] = x[i];
+}
+NO_GRADIENT(detach)
+
+__device__ static void rows_grad_scale(const nn_call *c, int r, idx from, idx to)
+{
+    rows_detach(c, r, from, to);
 }
 
 __device__ static void rows_clip(const nn_call *c, int r, idx from, idx to)
@@ -206,6 +236,7 @@ __device__ static void rows_gather(const nn_call *c, int r, idx from, idx to)
         y[i] = row < 0 ? 0 : x;
     }
 }
+NO_GRADIENT(gather)
 
 __device__ static void rows_slice(const nn_call *c, int r, idx from, idx to)
 {
@@ -272,5 +303,6 @@ __device__ static void rows_td_target(const nn_call *c, int r, idx from, idx to)
     EACH(i, 1)
     y[i] = reward[i] + discount[one ? 0 : i] * (1 - end[i]) * (q[i] - temp * logp[i]);
 }
+NO_GRADIENT(td_target)
 
 #endif

@@ -43,6 +43,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_broadcast = {.name = "broadcast",
                                .help = "x, repeated to another shape where its extent is 1",
                                .infer = infer,
+                               .ignores = NN_OPERANDS | NN_RESULT,
                                .forward = forward,
                                .backward = backward};
 

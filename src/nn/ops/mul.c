@@ -44,6 +44,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_mul = {.name = "mul",
                          .help = "x y element by element, y repeating where its extent is 1",
                          .infer = broadcast_infer,
+                         .ignores = NN_RESULT,
                          .forward = forward,
                          .backward = backward};
 

@@ -37,6 +37,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_sub = {.name = "sub",
                          .help = "x - y, y repeating where its extent is 1",
                          .infer = broadcast_infer,
+                         .ignores = NN_OPERANDS | NN_RESULT,
                          .forward = forward,
                          .backward = backward};
 
