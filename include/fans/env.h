@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below changes; a library built against another one is refused. */
-#define FANS_ENV_ABI 1
+#define FANS_ENV_ABI 2
 
 /* ---- what an environment tells about itself -------------------------------------------------- */
 
@@ -68,6 +68,11 @@ typedef struct fans_env_info {
     int factor_count;
     /* An environment with cameras: `draw` gives views × height × width × 3 bytes (RGB). */
     int views, height, width;
+    /* What graphs, tables and CSV columns call the entries of an observation and of an action, such
+     * as torso_z: 1 to 31 of a-z, 0-9, '_' and '.', each name once. Owned by the environment.
+     * Optional: NULL means obs0, obs1, ... and act0, act1, ... */
+    const char *const *obs_names; /* [obs_dim] */
+    const char *const *act_names; /* [act_dim] */
 } fans_env_info;
 
 /* The result of one step, apart from the observation. */

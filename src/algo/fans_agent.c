@@ -104,6 +104,7 @@ int fans_agent_open(void **agent, const fans_algo_setup *s)
     TRY(fnvae_new(&a->model, s->backend, &a->fo, z, a->replicas, s->seeds, a->worlds, &memory));
     TRY(belief_new(&a->belief, a->model));
     TRY(causal_graph_new(&a->graph, z));
+    TRY(causal_graph_name(a->graph, s->info->obs_names, s->info->act_names));
     TRY(past_new(&a->past, a->model, learner_replay(a->learner), a->worlds, s->pool));
     learner_units(a->learner, fans_show, a);
     learner_hold(a->learner, a->o.initial, "fans.initial");

@@ -87,6 +87,12 @@ const char *nearest_hint(const nearest *n)
     return hint;
 }
 
+bool text_is_name(const char *s)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+    return n > 0 && n < TEXT_NAME && !s[n];
+}
+
 static text_line take_line(const char **at)
 {
     text_line x = {*at, (int)strcspn(*at, "\n")};

@@ -38,6 +38,10 @@ typedef struct text_line {
 } text_line;
 bool text_differ(const char **a, const char **b, text_line out[2]);
 
+/* Names of columns and nodes: 1 to TEXT_NAME - 1 of a-z, 0-9, '_' and '.'. */
+enum { TEXT_NAME = 32 };
+bool text_is_name(const char *s);
+
 /* Several borrowed words, in order; start from {0}. */
 enum { TEXT_LIST_MOST = 256 };
 typedef struct text_list {

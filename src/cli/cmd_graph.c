@@ -36,6 +36,7 @@ static int read_model(causal_graph **out, const char *folder)
                       folder));
     TRY(model_run_open(&m, folder, "cpu", 1));
     TRY(causal_graph_new(out, m.f->z));
+    TRY(causal_graph_name(*out, m.task->info.obs_names, m.task->info.act_names));
     causal_graph_of(*out, m.f, 0);
 out:
     model_run_free(&m);

@@ -47,6 +47,25 @@ static json_t *list_env_option(const fans_env_option *o, table *out)
                      o->initial, "help", o->help);
 }
 
+/* Names, as many to a line as fit. */
+static json_t *list_names(const char *head, const char *const *names, int n, table *out)
+{
+    enum { WIDTH = 72 };
+    json_t *list = json_array();
+    char line[WIDTH + TEXT_NAME + 1];
+    int length = 0;
+    for (int i = 0; i < n; i++) {
+        json_array_append_new(list, json_string(names[i]));
+        length += snprintf(line + length, sizeof line - (size_t)length, "%s%s", length ? " " : "",
+                           names[i]);
+        if (i + 1 < n && length + 1 + (int)strlen(names[i + 1]) <= WIDTH) continue;
+        table_row(out, head, "", "", "", line);
+        head = "";
+        length = 0;
+    }
+    return list;
+}
+
 static int list_env(const task *t, table *out, json_t *rows)
 {
     const fans_env_info *info = &t->info;
@@ -55,15 +74,18 @@ static int list_env(const task *t, table *out, json_t *rows)
     snprintf(act, sizeof act, "%d", info->act_dim);
     snprintf(horizon, sizeof horizon, "%d", info->horizon);
     table_row(out, t->def->name, obs, act, horizon, t->def->help);
+    json_t *observed = list_names("  observations", info->obs_names, info->obs_dim, out);
+    json_t *acted = list_names("  actions", info->act_names, info->act_dim, out);
     json_t *factors = json_array(), *options = json_array();
     int bad = 0;
     for (int i = 0; i < info->factor_count; i++)
         bad |= json_array_append_new(factors, list_factor(&info->factors[i], out));
     for (int i = 0; i < t->def->option_count; i++)
         bad |= json_array_append_new(options, list_env_option(&t->def->options[i], out));
-    json_t *row = json_pack("{ss si si si ss so so}", "name", t->def->name, "observations",
+    json_t *row = json_pack("{ss si si si ss so so so so}", "name", t->def->name, "observations",
                             info->obs_dim, "actions", info->act_dim, "horizon", info->horizon,
-                            "help", t->def->help, "factors", factors, "options", options);
+                            "help", t->def->help, "observation_names", observed, "action_names",
+                            acted, "factors", factors, "options", options);
     bad |= json_array_append_new(rows, row);
     return bad ? fans_fail(FANS_ENOMEM, "out of memory") : 0;
 }

@@ -49,19 +49,17 @@ static void add_r2(text *out, const json_t *insights, const json_t *runs)
     }
 }
 
-/* "s0-s2 s8": what the factors act on in the graph of the first run that has one. */
+/* "speed torso_z +5": what the factors act on in the graph of the first run that has one. */
 static void add_touched(text *out, const json_t *insights, const json_t *runs)
 {
+    enum { SHOWN = 3 };
     const json_t *list = NULL;
     for (size_t i = 0; !list && i < json_array_size(runs); i++)
-        list =
-            json_object_get(insight_of(insights, json_array_get(runs, i)), "factors_act_on_states");
-    for (size_t i = 0, next; i < json_array_size(list); i = next) {
-        json_int_t from = json_integer_value(json_array_get(list, i)), to = from;
-        for (next = i + 1; json_integer_value(json_array_get(list, next)) == to + 1; next++) to++;
-        text_add(out, "%ss%d", i ? " " : "", (int)from);
-        if (to > from) text_add(out, "-s%d", (int)to);
-    }
+        list = json_object_get(insight_of(insights, json_array_get(runs, i)), "factors_act_on");
+    size_t n = json_array_size(list), shown = n > SHOWN + 1 ? SHOWN : n;
+    for (size_t i = 0; i < shown; i++)
+        text_add(out, "%s%s", i ? " " : "", json_string_value(json_array_get(list, i)));
+    if (n > shown) text_add(out, " +%zu", n - shown);
 }
 
 static int add_method(table *out, const char *task, const json_t *m, const json_t *insights)

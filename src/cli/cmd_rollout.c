@@ -84,10 +84,10 @@ static void csv_header(const rollout *r)
     const fans_env_info *info = &r->task->info;
     fprintf(r->out, "episode,step,t,segment,change");
     for (int i = 0; i < info->factor_count; i++) fprintf(r->out, ",%s", info->factors[i].name);
-    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",obs%d", i);
-    for (int i = 0; i < info->act_dim; i++) fprintf(r->out, ",action%d", i);
+    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",obs.%s", info->obs_names[i]);
+    for (int i = 0; i < info->act_dim; i++) fprintf(r->out, ",action.%s", info->act_names[i]);
     fprintf(r->out, ",reward,terminated,truncated,success");
-    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",next_obs%d", i);
+    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",next_obs.%s", info->obs_names[i]);
     fprintf(r->out, "\n");
 }
 

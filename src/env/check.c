@@ -32,11 +32,11 @@ static void run_checks(checker *k)
         const char *name;
         int (*run)(checker *k);
     } checks[] = {
-        {"shapes", check_shapes},           {"buffers", check_buffers},
-        {"finite", check_finite},           {"same seed", check_same_seed},
-        {"other seed", check_seeds_differ}, {"horizon", check_horizon},
-        {"allocation", check_allocation},   {"save and restore", check_save},
-        {"clipping", check_clipping},
+        {"shapes", check_shapes},         {"names", check_names},
+        {"buffers", check_buffers},       {"finite", check_finite},
+        {"same seed", check_same_seed},   {"other seed", check_seeds_differ},
+        {"horizon", check_horizon},       {"allocation", check_allocation},
+        {"save and restore", check_save}, {"clipping", check_clipping},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         conclude(k, checks[i].name, checks[i].run(k));

@@ -112,6 +112,23 @@ int check_shapes(checker *k)
     return 0;
 }
 
+/* Bad ones are refused when the task is loaded. Every environment must give the same, or a graph of
+ * one would misname the others. */
+int check_names(checker *k)
+{
+    const fans_env_info *a = &k->still->info, *b = &k->moving->info;
+    for (int i = 0; i < a->obs_dim; i++)
+        if (strcmp(a->obs_names[i], b->obs_names[i]))
+            return fans_fail(FANS_EINVAL, "observation %d is '%s' once and '%s' another time", i,
+                             a->obs_names[i], b->obs_names[i]);
+    for (int i = 0; i < a->act_dim; i++)
+        if (strcmp(a->act_names[i], b->act_names[i]))
+            return fans_fail(FANS_EINVAL, "action %d is '%s' once and '%s' another time", i,
+                             a->act_names[i], b->act_names[i]);
+    checker_saw(k, "observations %s, ...; actions %s, ...", a->obs_names[0], a->act_names[0]);
+    return 0;
+}
+
 /* Reset and step must write every observation and nothing behind the last. */
 static int check_written(const float *obs, int n, const char *after)
 {

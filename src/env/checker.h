@@ -31,6 +31,7 @@ void check_random_action(rng *r, float *action, int n);
 
 /* Each returns 0, or an error whose line says what is wrong. */
 int check_shapes(checker *k);
+int check_names(checker *k);
 int check_buffers(checker *k);
 int check_finite(checker *k);
 int check_same_seed(checker *k);

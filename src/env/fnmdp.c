@@ -63,6 +63,8 @@ typedef struct fnmdp {
     double noise;
     fans_factor factors[64];
     char names[64][MOST_NAME];
+    const char *obs_names[64], *act_names[32]; /* point into called[] */
+    char called[96][MOST_NAME];
     double x[MOST_CAUSES], next[64];
     uint8_t mask[65][MOST_CAUSES]; /* [effect][cause]; effect d is the reward */
     function f[];                  /* f_0 .. f_{d-1}, h */
@@ -189,6 +191,16 @@ static void name_factors(fnmdp *w)
     }
 }
 
+/* As the equations above have them: s0, s1, ... and a0, a1, ... */
+static void name_nodes(fnmdp *w)
+{
+    for (int i = 0; i < w->d + w->m; i++) {
+        bool state = i < w->d;
+        snprintf(w->called[i], MOST_NAME, "%c%d", state ? 's' : 'a', state ? i : i - w->d);
+        *(state ? &w->obs_names[i] : &w->act_names[i - w->d]) = w->called[i];
+    }
+}
+
 static int open_fnmdp(void **env, fans_env_info *info, const double *options, uint64_t seed)
 {
     for (int i = D; i <= Q; i++)
@@ -208,11 +220,14 @@ static int open_fnmdp(void **env, fans_env_info *info, const double *options, ui
     draw_graph(w, &r, options[DENSITY]);
     for (int i = 0; i <= d; i++) draw_function(w, &r, i);
     name_factors(w);
+    name_nodes(w);
     *info = (fans_env_info){.obs_dim = w->d,
                             .act_dim = w->m,
                             .horizon = 50,
                             .factors = w->factors,
-                            .factor_count = w->p + w->q};
+                            .factor_count = w->p + w->q,
+                            .obs_names = w->obs_names,
+                            .act_names = w->act_names};
     *env = w;
     return 0;
 }

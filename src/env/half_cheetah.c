@@ -32,6 +32,15 @@ static const fans_factor factors[FACTORS] = {
     [MASS] = {"mass", FANS_DYNAMICS, 0.1, 10, 1, "multiplies all masses and inertias"},
 };
 
+static const char *const obs_names[OBS] = {
+    "torso_z",          "torso_pitch",     "rear_thigh",     "rear_shin",      "rear_foot",
+    "front_thigh",      "front_shin",      "front_foot",     "torso_vx",       "torso_vz",
+    "torso_pitch_rate", "rear_thigh_rate", "rear_shin_rate", "rear_foot_rate", "front_thigh_rate",
+    "front_shin_rate",  "front_foot_rate",
+};
+static const char *const act_names[ACT] = {"rear_thigh",  "rear_shin",  "rear_foot",
+                                           "front_thigh", "front_shin", "front_foot"};
+
 typedef struct cheetah {
     sim *s; /* first, see mj.h */
     double factor[FACTORS];
@@ -115,7 +124,9 @@ static int cheetah_open(void **env, fans_env_info *info, const double *options, 
                             .act_dim = ACT,
                             .horizon = HORIZON,
                             .factors = factors,
-                            .factor_count = FACTORS};
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = c;
     return 0;
 out:

@@ -34,6 +34,17 @@ static const fans_factor factors[FACTORS] = {
     [SPEED] = {"speed", FANS_REWARD, -0.8, 0.8, 0.3, "m/s, the target of v_x"},
 };
 
+/* Legs: fl front left, bl back left, fr front right, br back right; two motors each. */
+static const char *const obs_names[OBS] = {
+    "roll",     "pitch",        "roll_rate",    "pitch_rate",   "fl_fore",
+    "fl_rear",  "bl_fore",      "bl_rear",      "fr_rear",      "fr_fore",
+    "br_rear",  "br_fore",      "fl_swing",     "bl_swing",     "fr_swing",
+    "br_swing", "fl_extension", "bl_extension", "fr_extension", "br_extension",
+};
+static const char *const act_names[ACT] = {"fl_swing",     "bl_swing",     "fr_swing",
+                                           "br_swing",     "fl_extension", "bl_extension",
+                                           "fr_extension", "br_extension"};
+
 enum { TERMINATE, NOISE, OPTIONS };
 
 static const fans_env_option option_list[OPTIONS] = {
@@ -247,7 +258,9 @@ static int minitaur_open(void **env, fans_env_info *info, const double *options,
                             .act_dim = ACT,
                             .horizon = HORIZON,
                             .factors = factors,
-                            .factor_count = FACTORS};
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = t;
     return 0;
 out:

@@ -32,6 +32,14 @@ static const fans_factor factors[1] = {
      "the right box, rounded: 0 near left, 1 near right, 2 far left, 3 far right"},
 };
 
+static const char *const obs_names[OBS] = {
+    "joint0",      "joint1",      "joint2",      "joint3",      "joint4",      "joint5",
+    "joint6",      "joint0_rate", "joint1_rate", "joint2_rate", "joint3_rate", "joint4_rate",
+    "joint5_rate", "joint6_rate", "tip_x",       "tip_y",       "tip_z",
+};
+static const char *const act_names[JOINTS] = {"joint0", "joint1", "joint2", "joint3",
+                                              "joint4", "joint5", "joint6"};
+
 typedef struct peg {
     sim *s;     /* first, see mj.h */
     double box; /* the factor */
@@ -109,7 +117,9 @@ static int peg_open(void **env, fans_env_info *info, const double *options, uint
                             .factor_count = 1,
                             .views = VIEWS,
                             .height = SIDE,
-                            .width = SIDE};
+                            .width = SIDE,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = e;
     return 0;
 out:

@@ -34,6 +34,9 @@ static const fans_factor factors[FACTORS] = {
     {"target_z", FANS_REWARD, 0.05, 0.5, 0.2, "m, above the table"},
 };
 
+static const char *const obs_names[OBS] = {"hand_x", "hand_y", "hand_z"};
+static const char *const act_names[ACT] = {"move_x", "move_y", "move_z", "grip"};
+
 static const fans_env_option option_list[1] = {
     {"noise", 0.005, 0, 0.05, "m along each axis, by which the hand's start varies"},
 };
@@ -106,7 +109,9 @@ static int reach_open(void **env, fans_env_info *info, const double *options, ui
                             .act_dim = ACT,
                             .horizon = HORIZON,
                             .factors = factors,
-                            .factor_count = FACTORS};
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = e;
     return 0;
 out:

@@ -7,6 +7,7 @@
 #include "env/task.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,53 @@ static int check_info(const fans_env_info *info)
     return 0;
 }
 
+/* ---- names of observations and actions ------------------------------------------------------- */
+
+static int check_names(const char *list, const char *const *names, int n)
+{
+    for (int i = 0; names && i < n; i++) {
+        if (!names[i]) return fans_fail(FANS_EINVAL, "%s[%d] is NULL", list, i);
+        if (!text_is_name(names[i]))
+            return fans_fail(FANS_EINVAL, "%s[%d] = '%.40s': not 1 to %d of a-z, 0-9, '_' and '.'",
+                             list, i, names[i], TEXT_NAME - 1);
+        for (int k = 0; k < i; k++)
+            if (!strcmp(names[i], names[k]))
+                return fans_fail(FANS_EINVAL, "%s[%d] and %s[%d] are both '%s'", list, k, list, i,
+                                 names[i]);
+    }
+    return 0;
+}
+
+/* Gives the list that an environment left out: prefix0, prefix1, ... */
+static int default_names(task *t, const char *const **list, const char *prefix, int n)
+{
+    char name[TEXT_NAME];
+    if (*list) return 0;
+    *list = (const char *const *)(t->names + t->name_count);
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%s%d", prefix, i);
+        if (!(t->names[t->name_count] = mem_text(name))) return FANS_ENOMEM;
+        t->name_count++;
+    }
+    return 0;
+}
+
+static int settle_names(task *t)
+{
+    fans_env_info *info = &t->info;
+    int rc = 0;
+    TRY(check_names("obs_names", info->obs_names, info->obs_dim));
+    TRY(check_names("act_names", info->act_names, info->act_dim));
+    t->names = mem_alloc(((size_t)info->obs_dim + (size_t)info->act_dim) * sizeof *t->names);
+    if (!t->names) return FANS_ENOMEM;
+    TRY(default_names(t, &info->obs_names, "obs", info->obs_dim));
+    TRY(default_names(t, &info->act_names, "act", info->act_dim));
+out:
+    return rc;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
 int task_open(const task *t, void **env)
 {
     fans_env_info info;
@@ -69,6 +117,7 @@ static int open_sample(task *t)
 {
     int rc = t->def->open(&t->sample, &t->info, t->values, (uint64_t)t->options->world_seed);
     if (rc == 0) rc = check_info(&t->info);
+    if (rc == 0) rc = settle_names(t);
     if (rc < 0) return fans_fail_within(rc, "%s", t->def->name);
     if (t->options->horizon > 0) t->info.horizon = t->options->horizon;
     return 0;
@@ -107,6 +156,8 @@ void task_free(task *t)
     if (!t) return;
     schedule_free(t->change);
     if (t->sample) t->def->close(t->sample);
+    for (int i = 0; i < t->name_count; i++) mem_free(t->names[i]);
+    mem_free(t->names);
     mem_free(t->options);
     mem_free(t->rows);
     env_unload(&t->source);

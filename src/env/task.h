@@ -17,13 +17,15 @@ const option_group *env_option_group(void);
 typedef struct task {
     env_source source;
     const fans_env_def *def; /* = source.def */
-    fans_env_info info;      /* horizon as configured */
+    fans_env_info info;      /* horizon as configured, names never NULL */
     env_options *options;    /* the environment's own values stand behind it */
     const double *values;    /* [def->option_count] */
     option_group group;      /* common and own options of [env] together */
     option *rows;
     schedule *change;
-    void *sample; /* an environment that owns what `info` points to */
+    void *sample; /* an environment that owns what `info` points to ... */
+    char **names; /* ... but names that it did not give, which are these */
+    int name_count;
 } task;
 
 /* Takes [env] and every [change.X]. */

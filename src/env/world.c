@@ -101,11 +101,17 @@ static int fail_here(const world *w, int code)
                             (long long)w->now.time.episode, (long long)w->now.time.tau);
 }
 
-static int check_finite(const char *what, const float *x, int n)
+static int check_finite(const char *what, const char *const *names, const float *x, int n)
 {
     for (int k = 0; k < n; k++)
-        if (!isfinite(x[k])) return fans_fail(FANS_ENUMERIC, "%s %d is %g", what, k, (double)x[k]);
+        if (!isfinite(x[k]))
+            return fans_fail(FANS_ENUMERIC, "%s %d (%s) is %g", what, k, names[k], (double)x[k]);
     return 0;
+}
+
+static int check_observation(const world *w)
+{
+    return check_finite("observation", w->info->obs_names, w->obs, w->info->obs_dim);
 }
 
 /* ---- the `now` group ------------------------------------------------------------------------- */
@@ -150,7 +156,7 @@ static int move_factors(world *w)
 static int reset(world *w)
 {
     int rc = w->def->reset(w->env, &w->now.resets, w->obs);
-    return rc < 0 ? rc : check_finite("observation", w->obs, w->info->obs_dim);
+    return rc < 0 ? rc : check_observation(w);
 }
 
 int world_start(world *w, const world_buffers *b, int i)
@@ -177,9 +183,9 @@ out:
 static int act(world *w, const world_buffers *b, int i, fans_env_result *result)
 {
     const float *action = b->action + (size_t)i * (size_t)w->info->act_dim;
-    int rc = check_finite("action", action, w->info->act_dim);
+    int rc = check_finite("action", w->info->act_names, action, w->info->act_dim);
     if (rc == 0) rc = w->def->step(w->env, &w->now.steps, action, w->obs, result);
-    if (rc == 0) rc = check_finite("observation", w->obs, w->info->obs_dim);
+    if (rc == 0) rc = check_observation(w);
     if (rc == 0 && !isfinite(result->reward))
         rc = fans_fail(FANS_ENUMERIC, "the reward is %g", result->reward);
     return rc;

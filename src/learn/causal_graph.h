@@ -36,11 +36,20 @@ typedef struct causal_graph {
     int effects[CAUSAL_MASK_COUNT], causes[CAUSAL_MASK_COUNT];
     double *mask[CAUSAL_MASK_COUNT];         /* probabilities, row-major */
     bool *s_min, *theta_s_min, *theta_r_min; /* [d], [p], [q]: the compact representation */
+    char **names;                            /* [d + m] of states, then actions; NULL: none given */
     arena *memory;
 } causal_graph;
 
 int causal_graph_new(causal_graph **out, fnvae_dims z);
 void causal_graph_free(causal_graph *g);
+
+/* Names the states [d] and the actions [m], as fans_env_info has them; they are copied. Unnamed
+ * nodes are s0, s1, ... and a0, a1, ... */
+int causal_graph_name(causal_graph *g, const char *const *states, const char *const *actions);
+
+/* What a node is called. `buffer` holds the name of one that has none. */
+const char *causal_state(const causal_graph *g, int i, char buffer[TEXT_NAME]);
+const char *causal_action(const causal_graph *g, int i, char buffer[TEXT_NAME]);
 
 /* Takes the masks of one replica of a model, and finds the compact representation. A state that
  * reaches the reward before or after the step counts as a cause of it. */

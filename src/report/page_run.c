@@ -14,15 +14,18 @@
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-/* The states that factors with a path to the reward act on. */
-static json_t *touched(const causal_graph *g)
+/* The states that factors with a path to the reward act on: their numbers, or their names. */
+static json_t *touched(const causal_graph *g, bool named)
 {
+    char name[TEXT_NAME];
     json_t *list = json_array();
     for (int i = 0; i < g->z.d; i++) {
         bool any = false;
         for (int j = 0; j < g->z.p; j++)
             any = any || (g->theta_s_min[j] && causal_edge(g, CAUSAL_C_ts, i, j));
-        if (any) json_array_append_new(list, json_integer(i));
+        if (any)
+            json_array_append_new(list,
+                                  named ? json_string(causal_state(g, i, name)) : json_integer(i));
     }
     return list;
 }
@@ -34,7 +37,8 @@ static int write_graph(const char *file, text *out, json_t *figures)
     int rc = 0;
     TRY(json_read_file(&j, file));
     if ((rc = causal_from_json(&g, j)) < 0) TRY(fans_fail_within(rc, "%s", file));
-    json_object_set_new(figures, "factors_act_on_states", touched(g));
+    json_object_set_new(figures, "factors_act_on_states", touched(g, false));
+    json_object_set_new(figures, "factors_act_on", touched(g, true));
     text_add(out, "<h4>Causal graph</h4><div class=\"scroll\">");
     causal_svg(g, out);
     text_add(out,

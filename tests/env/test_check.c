@@ -47,7 +47,7 @@ static void every_fault_is_caught(void **state)
         int fault;
         const char *check, *detail;
     } faults[] = {
-        {FAULT_NAN_OBS, "finite", "faulty, episode 0, step 30: observation 1 is"},
+        {FAULT_NAN_OBS, "finite", "faulty, episode 0, step 30: observation 1 (obs1) is"},
         {FAULT_INF_REWARD, "finite", "faulty, episode 0, step 30: the reward is inf"},
         {FAULT_ERROR, "finite", "faulty, episode 0, step 30: the spring broke"},
         {FAULT_HIDDEN_NOISE, "same seed", "two worlds with one seed differ at step 0"},
@@ -67,6 +67,7 @@ static void every_fault_is_caught(void **state)
         {FAULT_MASK, "graph", "a mask holds a 7"},
         {FAULT_CAMERA, "cameras", "two pictures of one state differ"},
         {FAULT_CAMERA_MOVES, "cameras", "drawing changes the state"},
+        {FAULT_NAMES_MOVE, "names", "observation 0 is 'place' once and 'speed' another time"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char setting[64];
@@ -93,12 +94,31 @@ static void what_cannot_be_checked_is_an_error(void **state)
     assert_int_equal(o.passed + o.failed, 0);
 }
 
+static void bad_names_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting, *message;
+    } names[] = {
+        {"env.fault=21", "faulty: obs_names[1] = 'Speed (m/s)': not 1 to 31 of a-z, 0-9"},
+        {"env.fault=22", "faulty: obs_names[0] and obs_names[1] are both 'x'"},
+        {"env.fault=23", "faulty: obs_names[1] is NULL"},
+    };
+    assert_int_equal(FAULT_BAD_NAME, 21);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        outcome o = {0};
+        assert_true(env_check(PLUGIN_DIR "/faulty_env.so", &names[i].setting, 1, note, &o) < 0);
+        assert_non_null(strstr(fans_error(), names[i].message));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_environments_pass),
         cmocka_unit_test(every_fault_is_caught),
         cmocka_unit_test(what_cannot_be_checked_is_an_error),
+        cmocka_unit_test(bad_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

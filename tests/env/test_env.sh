@@ -16,7 +16,7 @@ done
 
 # a fault is named, with exit status 1 and the whole table
 "$fans" check "$plugins/faulty_env.so" --set env.fault=9 >"$folder/out" 2>"$folder/err" && complain "check lets a fault pass"
-grep -qF "fans: $plugins/faulty_env.so: 1 of 13 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
+grep -qF "fans: $plugins/faulty_env.so: 1 of 14 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
 refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
 (cd "$plugins" && "$fans" check custom_env.so >/dev/null) || complain "a library here is not found by its bare name"
@@ -45,11 +45,20 @@ done
 cmp -s "$folder/a.csv" "$folder/b.csv" || complain "one seed, two lives"
 cmp -s "$folder/a.csv" "$folder/c.csv" && complain "two seeds, one life"
 
+# columns and lists have the environment's names, or numbers where it gives none
+[ "$(head -1 "$folder/a.csv" | cut -d, -f9-12)" = "obs.s0,obs.s1,obs.s2,obs.s3" ] || complain "columns: $(head -1 "$folder/a.csv")"
+accepts "torso_z torso_pitch rear_thigh" list envs --json "$folder/envs.json"
+grep -q '"torso_vx"' "$folder/envs.json" || complain "list envs --json names no observations"
+accepts "" rollout "$configs/pendulum.ini" --set "env.name=$plugins/faulty_env.so" --episodes 1 --csv "$folder/n.csv"
+head -1 "$folder/n.csv" | grep -qF ",obs.obs0,obs.obs1,action.act0,reward,terminated,truncated,success,next_obs.obs0" ||
+    complain "columns: $(head -1 "$folder/n.csv")"
+refuses 1 "faulty: obs_names[1] = 'Speed (m/s)'" check "$plugins/faulty_env.so" --set env.fault=21
+
 # zero actions, settings from the command line, JSON
 accepts "with zero actions" rollout "$configs/pendulum.ini" --policy zero --episodes 1 --json "$folder/z.json" \
     --set env.horizon=7 --csv "$folder/z.csv"
 [ "$(wc -l <"$folder/z.csv")" = 8 ] || complain "horizon is not taken from the command line"
-[ "$(cut -d, -f13 "$folder/z.csv" | sort -u | tr '\n' ' ')" = "0 action0 " ] || complain "the action is not zero"
+[ "$(cut -d, -f13 "$folder/z.csv" | sort -u | tr '\n' ' ')" = "0 action.torque " ] || complain "the action is not zero"
 grep -q '"policy": "zero"' "$folder/z.json" || complain "rollout --json"
 
 refuses 2 "rollout: --policy is zero or random, not 'best'" rollout "$configs/pendulum.ini" --policy best

@@ -235,7 +235,8 @@ static void numbers_that_are_none_stop_the_world(void **state)
         int fault, code;
         const char *message;
     } faults[] = {
-        {FAULT_NAN_OBS, FANS_ENUMERIC, "world 0: faulty, episode 1, step 30: observation 1 is nan"},
+        {FAULT_NAN_OBS, FANS_ENUMERIC,
+         "world 0: faulty, episode 1, step 30: observation 1 (obs1) is nan"},
         {FAULT_INF_REWARD, FANS_ENUMERIC, "world 0: faulty, episode 1, step 30: the reward is inf"},
         {FAULT_ERROR, FANS_EIO, "world 0: faulty, episode 1, step 30: the spring broke"},
     };
@@ -267,7 +268,7 @@ static void an_action_must_be_a_number(void **state)
     begin(&l, "[env]\nname = pendulum\n", NULL, 1, 1);
     l.action[0] = NAN;
     assert_int_equal(worlds_step(l.worlds, &l.b), FANS_ENUMERIC);
-    assert_non_null(strstr(fans_error(), "pendulum, episode 0, step 0: action 0 is"));
+    assert_non_null(strstr(fans_error(), "pendulum, episode 0, step 0: action 0 (torque) is"));
     env_life_end(&l);
 }
 
@@ -299,7 +300,7 @@ static void wrong_configs_give_one_clear_line(void **state)
         {"[env]\nname = " PLUGIN_DIR "/wrong_symbol.so\n",
          PLUGIN_DIR "/wrong_symbol.so: exports no 'const fans_env_def fans_env'"},
         {"[env]\nname = " PLUGIN_DIR "/wrong_abi.so\n",
-         PLUGIN_DIR "/wrong_abi.so: built for environment ABI 2, this FANS has 1: rebuild it"},
+         PLUGIN_DIR "/wrong_abi.so: built for environment ABI 3, this FANS has 2: rebuild it"},
         {"[env]\nname = " PLUGIN_DIR "/wrong_part.so\n",
          PLUGIN_DIR "/wrong_part.so: fans_env.open is missing"},
         {"[env]\nname = ./nowhere.so\n",

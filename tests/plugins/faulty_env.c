@@ -23,6 +23,18 @@ typedef struct mass {
 
 static double hidden_noise; /* shared by all instances: what an environment must not have */
 
+static void give_names(int fault, fans_env_info *info)
+{
+    static const char *const bad[] = {"place", "Speed (m/s)"}, *const same[] = {"x", "x"},
+                             *const null[] = {"place", NULL};
+    static const char *const one[] = {"place", "speed"}, *const other[] = {"speed", "place"};
+    static int opened;
+    if (fault == FAULT_BAD_NAME) info->obs_names = bad;
+    if (fault == FAULT_SAME_NAME) info->obs_names = same;
+    if (fault == FAULT_NULL_NAME) info->obs_names = null;
+    if (fault == FAULT_NAMES_MOVE) info->obs_names = opened++ % 2 ? other : one;
+}
+
 static int open_mass(void **env, fans_env_info *info, const double *values, uint64_t seed)
 {
     (void)seed;
@@ -38,6 +50,7 @@ static int open_mass(void **env, fans_env_info *info, const double *values, uint
                             .views = 1,
                             .height = 2,
                             .width = 2};
+    give_names(m->fault, info);
     if (m->fault == FAULT_BAD_INFO) info->horizon = 0;
     if (m->fault == FAULT_OPEN) {
         free(m);

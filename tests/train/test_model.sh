@@ -78,6 +78,7 @@ mkdir "$folder/run" # as an agent leaves it
 cp "$folder/g.json" "$folder/run/graph.json"
 "$fans" graph "$folder/run" >"$folder/again.txt" || complain "graph of a run"
 cmp -s "$folder/g.txt" "$folder/again.txt" || complain "the graph of a run is another"
+grep -q '"states"' "$folder/g.json" || complain "graph.json has no names"
 grep -q "</svg>" "$folder/g.svg" || complain "no drawing"
 grep -q "digraph" "$folder/g.dot" || complain "no Graphviz"
 grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"
@@ -94,6 +95,10 @@ refuses 2 "model fit: --transitions: all that is in --data counts" model fit "$f
 transitions='' fit "$folder/d" --data "$folder/life.csv"
 grep -q "on 500 transitions" "$folder/d.txt" || complain "not all of the file was read"
 cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a file of the same life differs"
+sed '1s/obs\.s/obs/g; 1s/action\.a/action/' "$folder/life.csv" >"$folder/old.csv" # as version 0.1 wrote it
+grep -q ",obs0,obs1,obs2,action0,reward" "$folder/old.csv" || complain "columns: $(head -1 "$folder/old.csv")"
+transitions='' fit "$folder/old" --data "$folder/old.csv"
+cmp -s "$folder/a/model.safetensors" "$folder/old/model.safetensors" || complain "a file of version 0.1 differs"
 head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
 refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
 head -12 "$folder/life.csv" >"$folder/short.csv"
@@ -109,7 +114,9 @@ refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.i
 
 # a training's config is one of a fit, too
 accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../../configs/pendulum_flip.ini" --set fnvae.updates=2 \
-    --set model.transitions=600 --threads 1
+    --set model.transitions=600 --threads 1 --out "$folder/flip"
+accepts "C_as, causes: torque" graph "$folder/flip" --dot "$folder/flip.dot"
+grep -q 'label="sin_angle"' "$folder/flip.dot" || complain "nodes have no names: $(cat "$folder/flip.dot")"
 
 refuses 2 "model: fit or eval is missing" model
 refuses 2 "model: there is no 'fti'; there are fit and eval" model fti
