@@ -181,11 +181,13 @@ int config_add_setting(config *c, const char *setting)
     const char *equals = strchr(setting, '=');
     size_t length = equals ? (size_t)(equals - setting) : 0;
     if (length == 0 || length >= sizeof path)
-        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
+        return fans_fail(FANS_EINVAL, "--set %.200s: a setting is written SECTION.KEY=VALUE",
+                         setting);
     snprintf(path, sizeof path, "%.*s", (int)length, setting);
     char *dot = strrchr(path, '.');
     if (!dot || dot == path || !dot[1])
-        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
+        return fans_fail(FANS_EINVAL, "--set %.200s: a setting is written SECTION.KEY=VALUE",
+                         setting);
     *dot = 0;
     reading r;
     char name[OPTION_TEXT + 16];
@@ -194,16 +196,30 @@ int config_add_setting(config *c, const char *setting)
     return rc < 0 ? rc : add_entry(&r, path, dot + 1, equals + 1);
 }
 
-const char *config_get(const config *c, const char *section, const char *key)
+/* The entry of the highest layer, the first one of it; of any key where `key` is NULL. */
+static const entry *highest(const config *c, const char *section, const char *key)
 {
     const entry *best = NULL;
     for (size_t i = 0; i < c->count; i++) {
         const entry *e = &c->entries[i];
-        if (!strcmp(e->section, section) && !strcmp(e->key, key) &&
-            (!best || e->layer >= best->layer))
-            best = e;
+        if (strcmp(e->section, section) || (key && strcmp(e->key, key))) continue;
+        if (!best || e->layer > best->layer) best = e;
     }
-    return best ? best->value : NULL;
+    return best;
+}
+
+const char *config_get(const config *c, const char *section, const char *key)
+{
+    const entry *e = highest(c, section, key);
+    return e ? e->value : NULL;
+}
+
+int config_blame(const config *c, const char *section, const char *key, int code)
+{
+    char at[512];
+    const entry *e = highest(c, section, key);
+    if (!e) return code;
+    return fans_fail_within(code, "%s", place(c, e->layer, e->line, at, sizeof at));
 }
 
 int config_take(config *c, const option_group *g, const char *section, void *options)

@@ -113,6 +113,16 @@ static bool reads_back(const char *value)
     return true;
 }
 
+/* 20000, or 2e4; false for what is no whole number. */
+static bool parse_whole(const char *value, double *out)
+{
+    char *end;
+    errno = 0;
+    *out = (double)strtoll(value, &end, 10);
+    if (end != value && strchr("eE.", *end) && strpbrk(end, "eE")) *out = strtod(value, &end);
+    return end != value && !*end && !errno && *out == floor(*out);
+}
+
 static int parse(const option *o, void *at, const char *value)
 {
     char *end, word[OPTION_TEXT];
@@ -125,8 +135,8 @@ static int parse(const option *o, void *at, const char *value)
         return 0;
     }
     case OPTION_INT: {
-        long long x = strtoll(value, &end, 10);
-        if (end == value || *end || errno || (double)x < o->low || (double)x > o->high) return -1;
+        double x;
+        if (!parse_whole(value, &x) || x < o->low || x > o->high) return -1;
         *(int *)at = (int)x;
         return 0;
     }

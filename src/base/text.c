@@ -83,7 +83,7 @@ const char *nearest_hint(const nearest *n)
     hint[0] = 0;
     size_t length = strlen(n->word);
     if (n->best && n->distance <= (length < 4 ? 1 : length / 3 + 1))
-        snprintf(hint, sizeof hint, "; did you mean '%s'?", n->best);
+        snprintf(hint, sizeof hint, "; did you mean '%s%s'?", n->prefix ? n->prefix : "", n->best);
     return hint;
 }
 

@@ -18,9 +18,10 @@ void text_add_n(text *t, const char *bytes, size_t n);
 int text_done(const text *t);
 void text_free(text *t);
 
-/* "did you mean": offer names one by one, then ask for the nearest. Start from {.word = w}. */
+/* "did you mean": offer names one by one, then ask for the nearest. Start from {.word = w};
+ * `prefix`, such as "--", is written before the name. */
 typedef struct nearest {
-    const char *word;
+    const char *word, *prefix;
     const char *best;
     size_t distance;
 } nearest;

@@ -26,6 +26,7 @@ typedef enum {
     ARG_KIND_MAYBE, /* likewise, but may be missing; last in the table */
     ARG_KIND_WORDS, /* one or more of them, last in the table */
     ARG_KIND_TEXT,  /* --name value */
+    ARG_KIND_JSON,  /* likewise; "-" is the standard output */
     ARG_KIND_MANY,  /* --name value, any number of times */
     ARG_KIND_INT,
     ARG_KIND_REAL,
@@ -60,7 +61,9 @@ typedef struct arg {
 #define ARG_FLAG(name, to, help) ((arg){ARG_KIND_FLAG, name, NULL, ARG_TO(bool, to), 0, 0, help})
 
 /* Every command that prints figures takes this one; see cli_write_json. */
-#define ARG_JSON(to) ARG_TEXT("json", "F", to, "also write the figures to the file F, as JSON")
+#define ARG_JSON(to)                                                   \
+    ((arg){ARG_KIND_JSON, "json", "F", ARG_TO(const char *, to), 0, 0, \
+           "also write the figures as JSON to the file F; to stdout alone where F is -"})
 
 /* Every command that learns on a GPU takes this one; see nn_precision_find. */
 #define ARG_PRECISION(to)          \

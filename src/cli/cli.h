@@ -15,7 +15,14 @@ typedef int command_fn(int argc, char **argv);
 #include "cli/commands.h"
 #undef X
 
-/* An error of this layer: the command line itself is wrong (exit status 2, where others give 1). */
+/* An error of this layer: the command line itself is wrong. The exit status is 2 then, and where an
+ * error of another layer begins with an option; 1 for every other failure. */
 enum { CLI_USAGE = -100, CLI_SIGNAL = 128 };
+
+/* "1 episode", "2 episodes". */
+static inline const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
 
 #endif

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "env/check.h"
+#include "env/registry.h"
 
 typedef struct report {
     table lines;
@@ -23,6 +24,14 @@ static void add_line(void *user, const char *check, bool passed, const char *det
                                              "detail", detail)); /* a NULL array is told below */
 }
 
+/* A name that is none is a mistake of the command line; a library may be anything. */
+static int check_name(const char *env)
+{
+    env_source source;
+    if (env_is_path(env) || env_load(&source, env) == 0) return 0;
+    return fans_fail_within(CLI_USAGE, "check");
+}
+
 int cmd_check(int argc, char **argv)
 {
     const char *env, *json = NULL;
@@ -34,7 +43,7 @@ int cmd_check(int argc, char **argv)
         ARG_JSON(&json),
     };
     int rc = args_parse("check", ARGS(args), argc, argv);
-    if (rc) return rc;
+    if (rc || (rc = check_name(env)) < 0) return rc;
     report r = {.rows = json_array()};
     int failed = env_check(env, settings.items, settings.count, add_line, &r);
     rc = failed < 0 ? failed : cli_write_json(json, json_incref(r.rows));

@@ -38,7 +38,9 @@ int cmd_eval(int argc, char **argv)
     double sd = episodes > 1 ? sqrt(square / (episodes - 1)) : 0;
     TRY(cli_write_json(
         json, json_pack("{s:f, s:f, s:o}", "mean_return", mean, "sd", sd, "returns", list)));
-    printf("%s: return %.2f ± %.2f over %d episodes\n", folder, mean, sd, episodes);
+    printf("%s: return %.2f", folder, mean);
+    if (episodes > 1) printf(" ± %.2f", sd);
+    printf(" over %d episode%s\n", episodes, plural(episodes));
 out:
     mem_free(returns);
     session_close(&s);

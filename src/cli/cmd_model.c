@@ -200,8 +200,10 @@ static int model_fit(int argc, char **argv)
         ARG_MANY("set", "SECTION.KEY=VALUE", &k.settings, "changes the config"),
         ARG_JSON(&k.json),
     };
+    const char *ini;
     int rc = args_parse("model fit", ARGS(args), argc, argv);
     if (rc) return rc;
+    if (fnvae_preset(k.preset, &ini) < 0) return fans_fail_within(CLI_USAGE, "model fit: --preset");
     TRY(fit_prepare(&k));
     double start = os_now();
     TRY(fit_run(&k));
@@ -252,6 +254,11 @@ int cmd_model(int argc, char **argv)
                "Each has its own --help.\n");
         return 1;
     }
-    return what ? fans_fail(CLI_USAGE, "model: there is no '%s'; there are fit and eval", what)
-                : fans_fail(CLI_USAGE, "model: fit or eval is missing; `fans model --help`");
+    if (!what) return fans_fail(CLI_USAGE, "model: fit or eval is missing; see `fans help model`");
+    nearest near = {.word = what};
+    nearest_offer(&near, "fit");
+    nearest_offer(&near, "eval");
+    const char *hint = nearest_hint(&near);
+    return fans_fail(CLI_USAGE, "model: there is no '%s'%s", what,
+                     *hint ? hint : "; there are fit and eval");
 }

@@ -45,7 +45,8 @@ int cmd_play(int argc, char **argv)
     TRY(session_look(&s, folder, &settings, 0));
     TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
     TRY((f.frame = mem_alloc((size_t)f.size * (size_t)f.size * 3)) ? 0 : FANS_ENOMEM);
-    if (path) TRY(video_new(&f.video, path, f.size, f.size, fps));
+    if (path && (rc = video_new(&f.video, path, f.size, f.size, fps)) < 0)
+        TRY(fans_fail_within(rc, "--video"));
     TRY(training_eval(s.trainings[0], episodes, (uint64_t)seed, returns, path ? shoot : NULL, &f));
     json_t *list = json_array();
     for (int i = 0; i < episodes; i++) json_array_append_new(list, json_real(returns[i]));
@@ -55,6 +56,8 @@ int cmd_play(int argc, char **argv)
         printf("film: %s\n", video_path(f.video));
         rc = video_close(f.video);
         f.video = NULL;
+    } else {
+        printf("no film: --video FILE makes one\n");
     }
 out:
     if (f.video) video_close(f.video);

@@ -130,7 +130,7 @@ int cmd_report(int argc, char **argv)
     for (int i = 0; i < folders.count; i++) TRY(contests_add(&c, folders.items[i]));
     TRY(contests_settle(&c));
     TRY(page_write(&c, title, &page, &figures));
-    if (json) TRY(json_write_file(json, figures));
+    TRY(cli_write_json(json, json_incref(figures)));
     TRY(os_write_file(file, page.s, page.length));
     TRY(print_short(figures));
     printf("%s: %zu run%s on %zu task%s, %zu KiB\n", file, c.record_count,

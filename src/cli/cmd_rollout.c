@@ -133,8 +133,9 @@ static int film_open(rollout *r, video **film)
 {
     if (!r->film) return 0;
     int rc = video_new(film, r->film, r->size, r->size, r->fps);
-    if (rc == 0) snprintf(r->film_path, sizeof r->film_path, "%s", video_path(*film));
-    return rc;
+    if (rc < 0) return fans_fail_within(rc, "--video");
+    snprintf(r->film_path, sizeof r->film_path, "%s", video_path(*film));
+    return 0;
 }
 
 static int film_add(rollout *r, video *film)

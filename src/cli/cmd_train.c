@@ -1,15 +1,18 @@
 /* cmd_train.c - fans train: trains algorithms on tasks; on existing folders, goes on. */
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "algo/registry.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "learn/fnvae_options.h"
 #include "train/session.h"
 
 /* Ctrl-C and a polite kill wait until the loop looks for them, after every step. They are not
@@ -226,8 +229,8 @@ static int report(const session *s, const char *json)
     int rc = report_json(s, json);
     if (rc < 0) return rc;
     for (int i = 0; s->entry_count == 1 && i < s->seeds; i++)
-        printf("%s: return %.2f over the last %d episodes\n", s->runs[i].folder, final_of(s, 0, i),
-               recent_of(s, i));
+        printf("%s: return %.2f over the last %d episode%s\n", s->runs[i].folder, final_of(s, 0, i),
+               recent_of(s, i), plural(recent_of(s, i)));
     for (int e = 0; s->run_count > 1 && e < s->entry_count; e++) {
         spread x = spread_of(s, e);
         printf("%s: return %.2f", s->entries[e].folder, x.mean);
@@ -282,6 +285,31 @@ static int train(const session *s, watch *eye)
     return 0;
 }
 
+/* What the command line may get wrong without any config. */
+static int check_algos(const char *list)
+{
+    const fans_algo_def *found;
+    char name[64];
+    for (; list && *list; list += strcspn(list, ",") + (strchr(list, ',') != NULL)) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ","), list);
+        int rc = algo_find(&found, name);
+        if (rc < 0) return fans_fail_within(CLI_USAGE, "train: --algo");
+    }
+    return 0;
+}
+
+static int check_wish(const session_wish *w)
+{
+    const char *ini;
+    int rc = check_algos(w->algos);
+    if (rc < 0) return rc;
+    if (fnvae_preset(w->preset, &ini) < 0) return fans_fail_within(CLI_USAGE, "train: --preset");
+    if (w->seed > INT_MAX - w->seeds + 1)
+        return fans_fail(CLI_USAGE, "train: --seed %d --seeds %d: seeds end at %d", w->seed,
+                         w->seeds, INT_MAX);
+    return 0;
+}
+
 int cmd_train(int argc, char **argv)
 {
     session_wish w = SESSION_WISH;
@@ -313,7 +341,7 @@ int cmd_train(int argc, char **argv)
     text command = {0};
     session s = {0};
     int rc = args_parse("train", ARGS(args), argc, argv);
-    if (rc) return rc;
+    if (rc || (rc = check_wish(&w)) < 0) return rc;
     TRY(join_command(argc, argv, &command));
     w.settings = &settings;
     w.command = command.s;

@@ -27,4 +27,7 @@ void table_free(table *t);
  * NULL. Call it before printing, so that a failure leaves no half of an output. */
 int cli_write_json(const char *path, json_t *figures);
 
+/* Keeps the standard output for JSON (`--json -`): nothing else that is printed reaches it. */
+int cli_json_to_stdout(void);
+
 #endif

@@ -88,6 +88,9 @@ int env_check(const char *name, const char *const *settings, int count, env_chec
     checker k = {
         .name = name, .settings = settings, .setting_count = count, .report = report, .user = user};
     int rc = 0;
+    env_source source; /* alone first: its errors are not those of a config */
+    TRY(env_load(&source, name));
+    env_unload(&source);
     TRY(load(&k, &k.still, NULL));
     TRY(load(&k, &k.moving, &k.still->info));
     run_checks(&k);

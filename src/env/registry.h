@@ -10,8 +10,11 @@ typedef struct env_source {
     void *library;
 } env_source;
 
-/* `name` is one of the list, or the path of a shared library: anything with a slash or ".so" at
- * its end. A definition of another ABI, or with a part missing, is refused. */
+/* Does `name` mean a shared library? Anything with a slash, or with ".so" at its end. */
+bool env_is_path(const char *name);
+
+/* `name` is one of the list, or the path of a shared library. A definition of another ABI, or with
+ * a part missing, is refused. */
 int env_load(env_source *out, const char *name);
 void env_unload(env_source *source);
 

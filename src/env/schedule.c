@@ -335,7 +335,9 @@ static int load_rule(rule *k, config *c, const char *section, const fans_env_inf
                                    "value of a constant"));
     TRY(check_range(k, f));
 out:
-    return rc < 0 ? fans_fail_within(rc, "[%s]", section) : 0;
+    if (rc == 0) return 0;
+    fans_fail_within(rc, "[%s]", section);
+    return config_blame(c, section, NULL, rc);
 }
 
 int schedule_load(schedule **out, config *c, const fans_env_info *info, const char *env)

@@ -138,7 +138,7 @@ int task_load(task **out, config *c)
     if (!t) return FANS_ENOMEM;
     const char *name = config_get(c, "env", "name");
     if (!name) TRY(fans_fail(FANS_EINVAL, "the config names no environment: [env] name = ..."));
-    TRY(env_load(&t->source, name));
+    if ((rc = env_load(&t->source, name)) < 0) TRY(config_blame(c, "env", "name", rc));
     t->def = t->source.def;
     TRY(build_group(t));
     TRY(config_take(c, &t->group, "env", t->options));

@@ -18,7 +18,7 @@ done
 "$fans" check "$plugins/faulty_env.so" --set env.fault=9 >"$folder/out" 2>"$folder/err" && complain "check lets a fault pass"
 grep -qF "fans: $plugins/faulty_env.so: 1 of 14 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
-refuses 1 "no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
+refuses 2 "check: no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
 (cd "$plugins" && "$fans" check custom_env.so >/dev/null) || complain "a library here is not found by its bare name"
 
 # a run names its library so that it is found from elsewhere
@@ -62,11 +62,14 @@ accepts "with zero actions" rollout "$configs/pendulum.ini" --policy zero --epis
 grep -q '"policy": "zero"' "$folder/z.json" || complain "rollout --json"
 
 refuses 2 "rollout: --policy is zero or random, not 'best'" rollout "$configs/pendulum.ini" --policy best
+refuses 2 "rollout: --fps 0: not a whole number from 1 to 240" rollout "$configs/pendulum.ini" --fps 0
+printf '[env]\nname = pendulun\n' >"$folder/typo.ini"
+refuses 1 "$folder/typo.ini, line 2: no environment 'pendulun'; did you mean 'pendulum'?" rollout "$folder/typo.ini"
 refuses 1 "$folder/none.ini: cannot read" rollout "$folder/none.ini"
 refuses 1 "/no/such/f.csv: cannot write" rollout "$configs/pendulum.ini" --csv /no/such/f.csv
 refuses 1 "/dev/full: cannot write" rollout "$configs/pendulum.ini" --csv /dev/full
-refuses 1 "--set change.gravity.amplitude" rollout "$configs/pendulum_gravity.ini" --set change.gravity.amplitude=x
-refuses 1 "[change.gravity]: goes from -30 to 50, but gravity takes 0 to 30" \
+refuses 2 "--set change.gravity.amplitude" rollout "$configs/pendulum_gravity.ini" --set change.gravity.amplitude=x
+refuses 2 "--set change.gravity.amplitude: [change.gravity]: goes from -30 to 50, but gravity takes 0 to 30" \
     rollout "$configs/pendulum_gravity.ini" --set change.gravity.amplitude=4
 refuses 1 "faulty, episode 0, step 30: the spring broke" rollout "$configs/pendulum.ini" \
     --set "env.name=$plugins/faulty_env.so" --set env.fault=3

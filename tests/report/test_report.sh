@@ -251,7 +251,7 @@ refuses 1 "/no/such: there is no such folder" report /no/such
 refuses 1 "$folder/swing.ini: Not a directory" report "$folder/swing.ini"
 refuses 1 "/no/such/page.html: cannot write" report "$folder/runs" --out /no/such/page.html
 refuses 2 "report: DIR is missing" report
-refuses 2 "report: unknown option '--titel'; did you mean 'title'?" report "$folder/runs" --titel x
+refuses 2 "report: unknown option '--titel'; did you mean '--title'?" report "$folder/runs" --titel x
 
 # ---- names from outside ---------------------------------------------------------------------------
 

@@ -65,9 +65,9 @@ cmp -s "$folder/a/model.safetensors" "$folder/j/model.safetensors" && complain "
 refuses 1 "$folder/d/config.ini: made with another config: it has 'lr = 0.003', this fit 'lr = 0.1'" model fit "$folder/task.ini" --preset small \
     --transitions 500 --out "$folder/d" --resume --set fnvae.lr=0.1
 refuses 2 "model fit: --save and --resume need --out DIR" model fit "$folder/task.ini" --resume
-refuses 1 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
-refuses 1 "--precision fp23: not one of fp32, tf32 and bf16; did you mean 'fp32'?" model fit "$folder/task.ini" --precision fp23
-refuses 1 "--precision tf32 needs a GPU: --device cuda" model fit "$folder/task.ini" --precision tf32
+refuses 2 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
+refuses 2 "--precision fp23: not one of fp32, tf32 and bf16; did you mean 'fp32'?" model fit "$folder/task.ini" --precision fp23
+refuses 2 "--precision tf32 needs a GPU: --device cuda" model fit "$folder/task.ini" --precision tf32
 CUDA_VISIBLE_DEVICES='' refuses 1 "--precision tf32 needs a GPU: no GPU: " model fit "$folder/task.ini" --device auto --precision tf32
 
 # the graph
@@ -118,15 +118,14 @@ accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../../configs/
 accepts "C_as, causes: torque" graph "$folder/flip" --dot "$folder/flip.dot"
 grep -q 'label="sin_angle"' "$folder/flip.dot" || complain "nodes have no names: $(cat "$folder/flip.dot")"
 
-refuses 2 "model: fit or eval is missing" model
-refuses 2 "model: there is no 'fti'; there are fit and eval" model fti
-refuses 2 "model fit: CONFIG is missing" model fit
-refuses 1 "there is no preset 'smal'; did you mean 'small'?" model fit "$folder/task.ini" --preset smal
+refuses 2 "model: there is no 'eva'; did you mean 'eval'?" model eva
+refuses 2 "model: there is no 'play'; there are fit and eval" model play
+refuses 2 "model fit: --preset: there is no preset 'smal'; did you mean 'small'?" model fit "$folder/task.ini" --preset smal
 refuses 1 "/no/such: holds no model (it has no model.safetensors)" model eval /no/such
 mkdir "$folder/training"
 touch "$folder/training/metrics.csv"
 refuses 1 "$folder/training: is the folder of a training" model fit "$folder/task.ini" --out "$folder/training"
-refuses 1 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
+refuses 2 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
 refuses 1 "model.transitions = 100: fewer than fnvae.window = 200" model fit "$folder/task.ini" \
     --set fnvae.window=200 --set model.transitions=100
 sed -i 's/lstm = .*/lstm = 7/' "$folder/b/config.ini"
