@@ -9,10 +9,12 @@
 
 enum { MESSAGE_SIZE = 1024 };
 static _Thread_local char message[MESSAGE_SIZE];
+static _Thread_local unsigned count;
 
 /* Takes the message over. What it quotes may hold anything; it stays one line. */
 static void note(const char text[MESSAGE_SIZE])
 {
+    count++;
     memcpy(message, text, sizeof message);
     for (char *c = message; *c; c++)
         if ((unsigned char)*c < 32 || *c == 127) *c = '?';
@@ -21,6 +23,11 @@ static void note(const char text[MESSAGE_SIZE])
 const char *fans_error(void)
 {
     return message;
+}
+
+unsigned fans_error_count(void)
+{
+    return count;
 }
 
 int fans_fail(int code, const char *format, ...)

@@ -10,6 +10,9 @@
         if ((rc = (call)) < 0) goto out; \
     } while (0)
 
+/* How many messages this thread has had: whether a call left one. */
+unsigned fans_error_count(void);
+
 /* Puts "prefix: " in front of this thread's message and returns `code`. */
 int fans_fail_within(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

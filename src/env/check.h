@@ -7,10 +7,11 @@
 #ifndef ENV_CHECK_H
 #define ENV_CHECK_H
 
-#include <stdbool.h>
+typedef enum { CHECK_BEGINS, CHECK_PASSED, CHECK_FAILED } check_event;
 
-/* Called once per check. `detail` says what was seen, or what is wrong. */
-typedef void env_check_report(void *user, const char *check, bool passed, const char *detail);
+/* Called when a check begins (the first, "open", only begins) and when it ends; `detail` then says
+ * what was seen, or what is wrong. */
+typedef void env_check_report(void *user, const char *check, check_event event, const char *detail);
 
 /* Checks the environment `name` (or the library at that path) with its [env] options changed by
  * `settings`, written section.key=value. Returns the number of failed checks, or an error where

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "env/call.h"
 #include "env/checker.h"
 
 enum { MANY_STEPS = 1000 };
+static const double MOST_REWARD = 1e6; /* floats and learning rates do not reach farther */
 
 /* ---- a world with buffers, and a record of what happened in it ------------------------------- */
 
@@ -158,10 +160,10 @@ int check_buffers(checker *k)
     if (!obs || !action) TRY(FANS_ENOMEM);
     TRY(task_open(t, &env));
     fill(obs, n);
-    TRY(t->def->reset(env, &r, obs));
+    TRY(call_reset(t->def, env, &r, obs));
     TRY(check_written(obs, n, "reset"));
     fill(obs, n);
-    TRY(t->def->step(env, &r, action, obs, &result));
+    TRY(call_step(t->def, env, &r, action, obs, &result));
     TRY(check_written(obs, n, "step"));
     checker_saw(k, "reset and step write their slice, all of it and no more");
 out:
@@ -182,6 +184,9 @@ int check_finite(checker *k)
         least = fmin(least, (double)l.b.reward[0]);
         most = fmax(most, (double)l.b.reward[0]);
     }
+    if (fmax(-least, most) > MOST_REWARD)
+        TRY(fans_fail(FANS_EINVAL, "rewards from %.3g to %.3g: keep them within ±%g", least, most,
+                      MOST_REWARD));
     checker_saw(k, "%d random steps, rewards from %.3g to %.3g", MANY_STEPS, least, most);
 out:
     life_end(&l);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "env/call.h"
 #include "env/checker.h"
 
 enum { WARM_UP = 5, MOST_TRIAL = 100, PICTURE = 64 };
@@ -49,7 +50,7 @@ static int bench_run(bench *b, trial *out, double reach, bool clip)
             b->action[i] = (float)(clip ? fmin(fmax(x, -1), 1) : x);
         }
         float *obs = out->obs + (size_t)out->steps * (size_t)b->task->info.obs_dim;
-        int rc = def->step(b->env, &steps, b->action, obs, &result);
+        int rc = call_step(def, b->env, &steps, b->action, obs, &result);
         if (rc < 0) return rc;
         out->reward[out->steps++] = result.reward;
         if (result.terminated) break;
@@ -70,9 +71,9 @@ static int bench_open(bench *b, const task *t)
     b->base.obs = mem_alloc(MOST_TRIAL * obs);
     b->other.obs = mem_alloc(MOST_TRIAL * obs);
     if (!b->state || !b->action || !b->base.obs || !b->other.obs) TRY(FANS_ENOMEM);
-    TRY(t->def->reset(b->env, &resets, b->base.obs));
+    TRY(call_reset(t->def, b->env, &resets, b->base.obs));
     for (int i = 0; i < WARM_UP; i++)
-        TRY(t->def->step(b->env, &warm, b->action, b->base.obs, &result));
+        TRY(call_step(t->def, b->env, &warm, b->action, b->base.obs, &result));
     t->def->save(b->env, b->state);
 out:
     if (rc < 0) bench_close(b);
@@ -114,10 +115,10 @@ static int run_with(bench *b, int factor, double value, bool back)
     const fans_env_def *def = b->task->def;
     int rc;
     def->restore(b->env, b->state);
-    if ((rc = def->set_factor(b->env, factor, value)) < 0)
+    if ((rc = call_set_factor(def, b->env, factor, value)) < 0)
         return fans_fail_within(rc, "%g is in its range, but", value);
     double initial = b->task->info.factors[factor].initial;
-    if (back && (rc = def->set_factor(b->env, factor, initial)) < 0) return rc;
+    if (back && (rc = call_set_factor(def, b->env, factor, initial)) < 0) return rc;
     return bench_run(b, &b->other, 1, false);
 }
 
@@ -151,7 +152,7 @@ static int try_factor(bench *b, int factor)
 
 static int refuses(bench *b, int factor, double value)
 {
-    if (b->task->def->set_factor(b->env, factor, value) >= 0)
+    if (call_set_factor(b->task->def, b->env, factor, value) >= 0)
         return fans_fail(FANS_EINVAL, "accepts %g, outside its range", value);
     return 0;
 }
@@ -180,12 +181,12 @@ typedef int draw_fn(bench *b, uint8_t *pixels);
 
 static int draw_views(bench *b, uint8_t *pixels)
 {
-    return b->task->def->draw(b->env, pixels);
+    return call_draw(b->task->def, b->env, pixels);
 }
 
 static int draw_picture(bench *b, uint8_t *pixels)
 {
-    return b->task->def->picture(b->env, PICTURE, PICTURE, pixels);
+    return call_picture(b->task->def, b->env, PICTURE, PICTURE, pixels);
 }
 
 static int check_drawing(const task *t, draw_fn *draw, size_t n)

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "env/call.h"
 
 OPTIONS_GROUP(env_option_group, env_options, "env", "the world", ENV_OPTIONS)
 
@@ -109,13 +110,13 @@ out:
 int task_open(const task *t, void **env)
 {
     fans_env_info info;
-    int rc = t->def->open(env, &info, t->values, (uint64_t)t->options->world_seed);
+    int rc = call_open(t->def, env, &info, t->values, (uint64_t)t->options->world_seed);
     return rc < 0 ? fans_fail_within(rc, "%s", t->def->name) : 0;
 }
 
 static int open_sample(task *t)
 {
-    int rc = t->def->open(&t->sample, &t->info, t->values, (uint64_t)t->options->world_seed);
+    int rc = call_open(t->def, &t->sample, &t->info, t->values, (uint64_t)t->options->world_seed);
     if (rc == 0) rc = check_info(&t->info);
     if (rc == 0) rc = settle_names(t);
     if (rc < 0) return fans_fail_within(rc, "%s", t->def->name);
@@ -218,7 +219,8 @@ int task_truth(const task *t, task_graph *out)
     uint8_t *memory = mem_alloc(lay_out(&g, NULL));
     if (!memory) return FANS_ENOMEM;
     lay_out(&g, memory);
-    int rc = t->def->truth(t->sample, g.C_ss, g.C_as, g.C_ts, g.c_sr, g.c_ar, g.C_tt_s, g.C_tt_r);
+    int rc =
+        call_truth(t->def, t->sample, g.C_ss, g.C_as, g.C_ts, g.c_sr, g.c_ar, g.C_tt_s, g.C_tt_r);
     if (rc < 0) {
         mem_free(memory);
         return fans_fail_within(rc, "%s", t->def->name);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "env/call.h"
 
 /* Saved as it is: no pointers, no padding. */
 typedef struct clocks {
@@ -128,13 +129,13 @@ static void show_now(const world *w, const world_buffers *b, int i)
 static int draw(world *w, uint8_t *pixels, int i)
 {
     if (!pixels) return 0;
-    return w->def->draw(w->env, pixels + (size_t)i * pixel_bytes(w->info));
+    return call_draw(w->def, w->env, pixels + (size_t)i * pixel_bytes(w->info));
 }
 
 static int set_factor(world *w, int factor, double value)
 {
     w->factors[factor] = value;
-    int rc = w->def->set_factor(w->env, factor, value);
+    int rc = call_set_factor(w->def, w->env, factor, value);
     return rc < 0 ? fans_fail_within(rc, "%s = %g", w->info->factors[factor].name, value) : 0;
 }
 
@@ -155,7 +156,7 @@ static int move_factors(world *w)
 
 static int reset(world *w)
 {
-    int rc = w->def->reset(w->env, &w->now.resets, w->obs);
+    int rc = call_reset(w->def, w->env, &w->now.resets, w->obs);
     return rc < 0 ? rc : check_observation(w);
 }
 
@@ -184,7 +185,7 @@ static int act(world *w, const world_buffers *b, int i, fans_env_result *result)
 {
     const float *action = b->action + (size_t)i * (size_t)w->info->act_dim;
     int rc = check_finite("action", w->info->act_names, action, w->info->act_dim);
-    if (rc == 0) rc = w->def->step(w->env, &w->now.steps, action, w->obs, result);
+    if (rc == 0) rc = call_step(w->def, w->env, &w->now.steps, action, w->obs, result);
     if (rc == 0) rc = check_observation(w);
     if (rc == 0 && !isfinite(result->reward))
         rc = fans_fail(FANS_ENUMERIC, "the reward is %g", result->reward);
@@ -305,5 +306,5 @@ sched_time world_time(const world *w)
 int world_picture(world *w, int width, int height, uint8_t *rgb)
 {
     if (!w->def->picture) return fans_fail(FANS_ENOSUP, "%s: draws no picture", w->def->name);
-    return w->def->picture(w->env, width, height, rgb);
+    return call_picture(w->def, w->env, width, height, rgb);
 }

@@ -1,6 +1,7 @@
 /* test_check.c - the checker passes good environments and catches every fault that one can have. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,15 +17,17 @@ typedef struct outcome {
     char first[64], detail[256]; /* of the first failure */
 } outcome;
 
-static void note(void *user, const char *check, bool passed, const char *detail)
+static void note(void *user, const char *check, check_event event, const char *detail)
 {
     outcome *o = user;
-    assert_true(strlen(check) > 0 && strlen(detail) > 0);
-    if (!passed && o->failed == 0) {
+    assert_true(strlen(check) > 0);
+    if (event == CHECK_BEGINS) return;
+    assert_true(strlen(detail) > 0);
+    if (event == CHECK_FAILED && o->failed == 0) {
         snprintf(o->first, sizeof o->first, "%s", check);
         snprintf(o->detail, sizeof o->detail, "%s", detail);
     }
-    *(passed ? &o->passed : &o->failed) += 1;
+    *(event == CHECK_PASSED ? &o->passed : &o->failed) += 1;
 }
 
 static void good_environments_pass(void **state)
@@ -67,6 +70,11 @@ static void every_fault_is_caught(void **state)
         {FAULT_MASK, "graph", "a mask holds a 7"},
         {FAULT_CAMERA, "cameras", "two pictures of one state differ"},
         {FAULT_CAMERA_MOVES, "cameras", "drawing changes the state"},
+        {FAULT_SILENT, "finite",
+         "faulty, episode 0, step 30: step returned -42 and set no message"},
+        {FAULT_SILENT_FACTOR, "finite", "push = 1: set_factor returned -3 and set no message"},
+        {FAULT_POSITIVE, "finite", "step returned 1, which is neither 0 nor a FANS_E code"},
+        {FAULT_HUGE_REWARD, "finite", ": keep them within ±1e+06"},
         {FAULT_NAMES_MOVE, "names", "observation 0 is 'place' once and 'speed' another time"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -80,6 +88,38 @@ static void every_fault_is_caught(void **state)
         assert_string_equal(o.first, faults[i].check);
         if (!strstr(o.detail, faults[i].detail)) assert_string_equal(o.detail, faults[i].detail);
     }
+}
+
+typedef struct lines {
+    int count;
+    char detail[32][256];
+} lines;
+
+static void keep_lines(void *user, const char *check, check_event event, const char *detail)
+{
+    (void)check;
+    lines *l = user;
+    if (event != CHECK_BEGINS) snprintf(l->detail[l->count++], sizeof l->detail[0], "%s", detail);
+}
+
+/* A message that an environment does not set is not that of an earlier check. */
+static void no_check_repeats_another(void **state)
+{
+    (void)state;
+    const char *settings[] = {"env.fault=26"};
+    lines l = {0};
+    assert_int_equal(FAULT_SILENT_FACTOR, 26);
+    fans_fail(FANS_EIO, "something old");
+    assert_true(env_check(PLUGIN_DIR "/faulty_env.so", settings, 1, keep_lines, &l) > 2);
+    bool seen = false;
+    for (int i = 0; i < l.count; i++) {
+        const char *first = strstr(l.detail[i], "returned");
+        assert_null(strstr(l.detail[i], "something old"));
+        if (first) assert_null(strstr(first + 1, "returned"));
+        seen = seen || !strcmp(l.detail[i],
+                               "1 is in its range, but: set_factor returned -3 and set no message");
+    }
+    assert_true(seen);
 }
 
 static void what_cannot_be_checked_is_an_error(void **state)
@@ -119,6 +159,7 @@ int main(void)
         cmocka_unit_test(every_fault_is_caught),
         cmocka_unit_test(what_cannot_be_checked_is_an_error),
         cmocka_unit_test(bad_names_are_refused),
+        cmocka_unit_test(no_check_repeats_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

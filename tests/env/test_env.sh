@@ -19,6 +19,25 @@ done
 grep -qF "fans: $plugins/faulty_env.so: 1 of 14 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
 grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
 refuses 2 "check: no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
+
+# breaks FAULT TEXT : the environment breaks off; the table so far, one line, exit status 1
+breaks() {
+    local got
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:handle_segv=0:detect_leaks=0 TSAN_OPTIONS=${TSAN_OPTIONS:-}:handle_segv=0 \
+        "$fans" check "$plugins/faulty_env.so" --set "env.fault=$1" --limit 3 >"$folder/out" 2>"$folder/err"
+    got=$?
+    [ $got = 1 ] || complain "check, fault $1: exit status $got"
+    [ "$(cat "$folder/err")" = "fans: $plugins/faulty_env.so: $2" ] || complain "check, fault $1: says $(cat "$folder/err")"
+    grep -q "^FAILED  ${3:-finite} " "$folder/out" || complain "check, fault $1: prints $(cat "$folder/out")"
+}
+breaks 29 "crashed: Segmentation fault in the check 'finite'"
+grep -q "^ok      buffers" "$folder/out" || complain "check hides what passed before a crash"
+breaks 30 "did not end within 3 s in the check 'finite'"
+breaks 31 "ended the process, with exit status 0 in the check 'finite'"
+breaks 32 "crashed: Segmentation fault in the check 'open'" open
+refuses 1 "faulty, episode 0, step 30: step returned -42 and set no message" rollout "$configs/pendulum.ini" \
+    --set "env.name=$plugins/faulty_env.so" --set env.fault=25
+refuses 2 "--set env.fualt: [env]: unknown key 'fualt'; did you mean 'fault'?" check "$plugins/faulty_env.so" --set env.fualt=1
 (cd "$plugins" && "$fans" check custom_env.so >/dev/null) || complain "a library here is not found by its bare name"
 
 # a run names its library so that it is found from elsewhere

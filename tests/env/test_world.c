@@ -239,6 +239,8 @@ static void numbers_that_are_none_stop_the_world(void **state)
          "world 0: faulty, episode 1, step 30: observation 1 (obs1) is nan"},
         {FAULT_INF_REWARD, FANS_ENUMERIC, "world 0: faulty, episode 1, step 30: the reward is inf"},
         {FAULT_ERROR, FANS_EIO, "world 0: faulty, episode 1, step 30: the spring broke"},
+        {FAULT_SILENT, FANS_EINVAL,
+         "world 0: faulty, episode 1, step 30: step returned -42 and set no message"},
     };
     for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
         char ini[512];
