@@ -31,7 +31,7 @@ enum { CURRENT, LANDING, FACTORS };
 
 /* What may change: name, what it changes, range, default, meaning. */
 static const fans_factor factors[FACTORS] = {
-    {"current", FANS_DYNAMICS, -1, 1, 0, "m/s, how fast the water flows along"},
+    {"current", FANS_DYNAMICS, -1, 1, 0, "m/s, speed of the water"},
     {"landing", FANS_REWARD, -10, 10, 0, "m, where along the far bank to land"},
 };
 
@@ -119,7 +119,7 @@ static int set_factor(void *env, int factor, double value)
 {
     boat *b = env;
     if (!(value >= factors[factor].low && value <= factors[factor].high))
-        return fans_fail(FANS_EINVAL, "must lie between %g and %g", factors[factor].low,
+        return fans_fail(FANS_EINVAL, "must be between %g and %g", factors[factor].low,
                          factors[factor].high);
     b->factor[factor] = value;
     return 0;

@@ -62,7 +62,7 @@ typedef struct fans_env_option {
 
 /* Filled in by `open`; constant while the environment lives. */
 typedef struct fans_env_info {
-    int obs_dim, act_dim;       /* actions lie in [-1, 1] */
+    int obs_dim, act_dim;       /* actions are in [-1, 1] */
     int horizon;                /* steps after which an episode is truncated */
     const fans_factor *factors; /* owned by the environment */
     int factor_count;

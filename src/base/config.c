@@ -87,7 +87,7 @@ static int add_entry(reading *r, const char *section, const char *key, const cha
     char at[512];
     place(c, r->layer, r->line, at, sizeof at);
     if (!*section)
-        return fans_fail(FANS_EINVAL, "%s: '%s' stands before the first [section]", at, key);
+        return fans_fail(FANS_EINVAL, "%s: '%s' comes before the first [section]", at, key);
     for (size_t i = 0; i < c->count; i++) {
         entry *e = &c->entries[i];
         if (e->layer == r->layer && !strcmp(e->section, section) && !strcmp(e->key, key))
@@ -227,7 +227,7 @@ int config_take(config *c, const option_group *g, const char *section, void *opt
     char at[512];
     options_default(g, options);
     if (push_text(&c->known, &c->known_count, &c->known_capacity, section) < 0) return FANS_ENOMEM;
-    for (size_t i = 0; i < c->count; i++) { /* entries stand in order of layers */
+    for (size_t i = 0; i < c->count; i++) { /* entries are in order of layers */
         entry *e = &c->entries[i];
         if (strcmp(e->section, section)) continue;
         e->taken = true;

@@ -101,7 +101,7 @@ static int parse_flag(const char *value, bool *out)
     return -1;
 }
 
-/* Whether a text comes back from "key = text" in a file as it was. */
+/* Does a text survive being written as "key = text" and read back? */
 static bool reads_back(const char *value)
 {
     size_t n = strlen(value);

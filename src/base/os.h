@@ -8,10 +8,10 @@
 
 /* Replaces `path` as a whole: temporary file beside it, fsync, rename, fsync of the folder. After a
  * crash at any moment the old content or the new one is there, never a part. A link is followed;
- * what is no file (a device, a pipe) is written to as it stands. */
+ * a device or a pipe is written to in place. */
 int os_write_file(const char *path, const void *bytes, size_t n);
 
-/* The whole file, with a zero byte behind it; free with mem_free. */
+/* The whole file, with a zero byte appended; free with mem_free. */
 int os_read_file(void **out, size_t *n, const char *path);
 
 /* Cuts a file that is open for writing back to a length that it must have. */

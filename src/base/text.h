@@ -1,4 +1,4 @@
-/* text.h - a string that grows, and the nearest of some names to a misspelt one. */
+/* text.h - growing strings, hints for misspelt names, lists of words. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -31,8 +31,8 @@ void nearest_offer(nearest *n, const char *name);
 /* `; did you mean 'x'?`, or "" where nothing was near. Points into a buffer of this thread. */
 const char *nearest_hint(const nearest *n);
 
-/* The next line in which two texts differ: moves `a` and `b` behind it and tells where it stands
- * and how long it is in each. False where there is none. */
+/* Finds the next line in which two texts differ: moves `a` and `b` past it and gives its start and
+ * length in each. False where there is none. */
 typedef struct text_line {
     const char *s;
     int n;

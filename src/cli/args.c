@@ -142,8 +142,8 @@ static const arg *find_option(const parsing *p, const char *given)
     return NULL;
 }
 
-/* Takes argv[i], and the value behind it where it has one; returns how many were taken. The one
- * short form is what hands type without thinking. */
+/* Takes argv[i], and its value where it has one; returns how many arguments were taken. -o is the
+ * only short form. */
 static int take_option(const parsing *p, int i, int argc, char **argv)
 {
     bool brief = !strcmp(argv[i], "-o");

@@ -22,11 +22,11 @@
 #include "base/text.h"
 
 typedef enum {
-    ARG_KIND_WORD,  /* stands by its place; must be there */
-    ARG_KIND_MAYBE, /* likewise, but may be missing; last in the table */
-    ARG_KIND_WORDS, /* one or more of them, last in the table */
+    ARG_KIND_WORD,  /* by position; required */
+    ARG_KIND_MAYBE, /* by position; optional; last in the table */
+    ARG_KIND_WORDS, /* by position; one or more; last in the table */
     ARG_KIND_TEXT,  /* --name value */
-    ARG_KIND_JSON,  /* likewise; "-" is the standard output */
+    ARG_KIND_JSON,  /* --name value, where "-" is the standard output */
     ARG_KIND_MANY,  /* --name value, any number of times */
     ARG_KIND_INT,
     ARG_KIND_REAL,
@@ -63,12 +63,12 @@ typedef struct arg {
 /* Every command that prints figures takes this one; see cli_write_json. */
 #define ARG_JSON(to)                                                   \
     ((arg){ARG_KIND_JSON, "json", "F", ARG_TO(const char *, to), 0, 0, \
-           "also write the figures as JSON to the file F; to stdout alone where F is -"})
+           "write the figures to F as JSON; -: to stdout, and nothing else"})
 
 /* Every command that learns on a GPU takes this one; see nn_precision_find. */
 #define ARG_PRECISION(to)          \
     ARG_TEXT("precision", "P", to, \
-             "of matrix products: fp32 (the default); tf32 or bf16, on a GPU, faster and coarser")
+             "of matrix products: fp32 (default), or tf32 or bf16 on a GPU, faster but coarser")
 
 #define ARGS(args) (args), sizeof(args) / sizeof *(args)
 

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 
-/* A command gets the arguments behind its own name and hands them to args_parse. It returns 0, or a
- * negative error whose line main prints; a positive value means that there was only help to give,
- * or, from CLI_SIGNAL on, that it was stopped: CLI_SIGNAL + the signal, which is the exit status.
- * It prints nothing to standard output before all that can fail has been done. */
+/* A command gets the arguments after its own name and hands them to args_parse. It returns 0, or a
+ * negative error whose line main prints; a positive value means that it only printed help or,
+ * from CLI_SIGNAL on, that a signal stopped it: CLI_SIGNAL + the signal, which is the exit status.
+ * It prints to standard output only once all that can fail is done. */
 typedef int command_fn(int argc, char **argv);
 
 #define X(name, help) command_fn cmd_##name;

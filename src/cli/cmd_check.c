@@ -70,8 +70,9 @@ static void add_line(report *r, bool passed, const char *check, const char *deta
 {
     r->checks++;
     table_row(&r->lines, passed ? "ok" : "FAILED", check, detail);
-    json_array_append_new(r->rows, json_pack("{ss sb ss}", "check", check, "passed", passed,
-                                             "detail", detail)); /* a NULL array is told below */
+    json_array_append_new(r->rows,
+                          json_pack("{ss sb ss}", "check", check, "passed", passed, "detail",
+                                    detail)); /* a NULL array is reported below */
 }
 
 static void take_event(report *r, const news *n)

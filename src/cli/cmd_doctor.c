@@ -143,7 +143,7 @@ static void check_memory(finding *f)
 static void check_gl(finding *f)
 {
     char detail[256];
-    setenv("EGL_LOG_LEVEL", "fatal", 0); /* Mesa would speak for itself */
+    setenv("EGL_LOG_LEVEL", "fatal", 0); /* Mesa would print messages of its own */
     f->found = gl_probe(detail, sizeof detail) == 0;
     f->install = "apt install libegl1 or libosmesa6, or the GPU's driver";
     f->without = "pictures and videos are drawn by a simple ray caster";
@@ -204,7 +204,7 @@ static int report(const finding *f, table *out, json_t *all)
     table_row(out, f->name, f->found ? "yes" : "no", f->detail.s);
     if (!f->found) {
         text advice = {0};
-        text_add(&advice, "to have it: %s; without it: %s", f->install, f->without);
+        text_add(&advice, "to get it: %s; without it: %s", f->install, f->without);
         table_row(out, "", "", advice.s ? advice.s : "");
         text_free(&advice);
         json_object_set_new(f->figures, "install", json_string(f->install));

@@ -1,4 +1,4 @@
-/* cmd_eval.c - fans eval: plays new lifetimes with a trained agent that no longer learns. */
+/* cmd_eval.c - fans eval: evaluates a trained agent in new lifetimes, without learning. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,12 +14,12 @@ int cmd_eval(int argc, char **argv)
     int episodes = 100, seed = 1000000, threads = 0;
     text_list settings = {0};
     const arg args[] = {
-        ARG_WORD("RUN", &folder, "folder of a run"),
+        ARG_WORD("RUN", &folder, "folder of a trained run"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings,
-                 "meet another world: set one key of its task"),
-        ARG_INT("episodes", &episodes, 1, 1000000, "how many to play (100)"),
-        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime (1000000)"),
-        ARG_INT("threads", &threads, 0, 256, "0 = one per core (the default)"),
+                 "override a key of the task: env.KEY or change.FACTOR.KEY"),
+        ARG_INT("episodes", &episodes, 1, 1000000, "number of episodes (100)"),
+        ARG_INT("seed", &seed, 0, 2147483647, "seed of the new lifetime (1000000)"),
+        ARG_INT("threads", &threads, 0, 256, "number of threads; 0: one per core (0)"),
         ARG_JSON(&json),
     };
     session s = {0};

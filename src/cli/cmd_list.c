@@ -1,4 +1,4 @@
-/* cmd_list.c - fans list: the registries, one table each. */
+/* cmd_list.c - fans list: one table per registry. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* cmd_report.c - fans report: compares runs on one HTML page. */
+/* cmd_report.c - fans report: compares runs on one HTML page, and in short on the terminal. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "cli/table.h"
 #include "report/page.h"
 
-/* ---- what the page says, in short ------------------------------------------------------------ */
+/* ---- a summary on the terminal --------------------------------------------------------------- */
 
 static double number_at(const json_t *object, const char *key)
 {
@@ -117,10 +117,10 @@ int cmd_report(int argc, char **argv)
     const char *file = "report.html", *title = "Training runs", *json = NULL;
     text_list folders = {0};
     const arg args[] = {
-        ARG_TEXT("out", "F", &file, "the page to write (report.html)"),
-        ARG_TEXT("title", "T", &title, "what stands on top of it"),
+        ARG_TEXT("out", "F", &file, "HTML file to write (report.html)"),
+        ARG_TEXT("title", "T", &title, "title of the page"),
         ARG_JSON(&json),
-        ARG_WORDS("DIR", &folders, "a run, or a folder with runs in it or below"),
+        ARG_WORDS("DIR", &folders, "a run, or a folder that contains runs"),
     };
     contests c = {0};
     text page = {0};

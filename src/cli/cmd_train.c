@@ -1,4 +1,4 @@
-/* cmd_train.c - fans train: trains algorithms on tasks; on existing folders, goes on. */
+/* cmd_train.c - fans train: trains algorithms on tasks, or resumes runs. */
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -15,9 +15,9 @@
 #include "learn/fnvae_options.h"
 #include "train/session.h"
 
-/* Ctrl-C and a polite kill wait until the loop looks for them, after every step. They are not
+/* SIGINT and SIGTERM wait until the loop looks for them, after every step. They are not
  * caught by a handler: its frame on the stack of a thread that is inside oneDNN's sgemm damages
- * memory. Threads inherit this, so it comes before they are started. */
+ * memory. Threads inherit this, so call it before any is started. */
 static void hold_signals(sigset_t *held)
 {
     sigemptyset(held);
@@ -31,7 +31,7 @@ static void hold_signals(sigset_t *held)
 typedef struct watch {
     const session *session;
     sigset_t held;
-    int signal; /* the one that came, or 0 */
+    int signal; /* the one received, or 0 */
     bool terminal, quiet;
     double next; /* when to say something again */
 } watch;
@@ -49,7 +49,7 @@ static void duration(double seconds, char *out, size_t size)
 typedef struct sums {
     double steps, total, rate; /* rate: steps a second since the start */
     double left;               /* seconds, of the training that takes longest */
-    int64_t episodes;          /* of the run that is behind most */
+    int64_t episodes;          /* of the run with the fewest */
 } sums;
 
 static sums sum_up(const session *s)
@@ -151,8 +151,8 @@ static bool look(void *user, const training *t)
         if (w->next > 0) say(w);
         w->next = now + (w->terminal ? 0.2 : 10);
     }
-    int came = sigtimedwait(&w->held, NULL, &(struct timespec){0});
-    if (came > 0) w->signal = came;
+    int got = sigtimedwait(&w->held, NULL, &(struct timespec){0});
+    if (got > 0) w->signal = got;
     return w->signal;
 }
 
@@ -273,7 +273,7 @@ static int train(const session *s, watch *eye)
     if (eye->terminal && !eye->quiet && rc != 0) printf("\n");
     if (rc == FANS_ESTOP) {
         sums all = sum_up(s);
-        printf("stopped at step %.0f of %.0f; the same command goes on from here\n",
+        printf("stopped at step %.0f of %.0f; run the same command again to resume\n",
                all.steps / s->run_count, all.total / s->run_count);
         if (!eye->quiet) report_times(s);
         return CLI_SIGNAL + eye->signal;
@@ -318,24 +318,24 @@ int cmd_train(int argc, char **argv)
     bool quiet = false;
     const arg args[] = {
         ARG_WORDS("CONFIG", &w.configs,
-                  "an .ini file: the task, and whatever else it sets; several train together"),
-        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "set one key, over the files"),
+                  "config file: the task and any other settings; several train together"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "override a config key"),
         ARG_TEXT("algo", "A[,B...]", &w.algos,
-                 "the algorithms, of `fans list algos` (what train.algo says: sac)"),
-        ARG_TEXT("preset", "P", &w.preset, "paper, standard (the default) or small"),
-        ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the run, or of the first (0)"),
-        ARG_INT("seeds", &w.seeds, 1, 1024, "that many seeds at once, from --seed on (1)"),
+                 "algorithms, see `fans list algos` (train.algo: sac)"),
+        ARG_TEXT("preset", "P", &w.preset, "paper, standard (default) or small"),
+        ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the first run (0)"),
+        ARG_INT("seeds", &w.seeds, 1, 1024, "number of seeds to train at once (1)"),
         ARG_TEXT("out", "DIR", &w.out,
-                 "folder of the run, or of its seeds seed-N (runs/CONFIG-ALGO; without --algo, "
-                 "runs/CONFIG-run); of several configs or algorithms, the one above all "
-                 "CONFIG-ALGO/seed-N (runs)"),
+                 "folder of the run, or of its seed-N folders (runs/CONFIG-ALGO; without --algo, "
+                 "runs/CONFIG-run); with several configs or algorithms, the folder of all "
+                 "CONFIG-ALGO folders (runs)"),
         ARG_INT("steps", &w.steps, 1, 2000000000,
-                "length of a run in steps, whole episodes (train.episodes times the horizon)"),
+                "steps per run, in whole episodes (train.episodes × horizon)"),
         ARG_TEXT("device", "D", &w.device,
-                 "cpu, cuda, cuda:N or auto (the default): a GPU where there is one"),
+                 "auto (default: a GPU where there is one), cpu, cuda or cuda:N"),
         ARG_PRECISION(&w.precision),
-        ARG_INT("threads", &w.threads, 0, 256, "0 = one per core (the default)"),
-        ARG_FLAG("quiet", &quiet, "no progress"),
+        ARG_INT("threads", &w.threads, 0, 256, "number of threads; 0: one per core (0)"),
+        ARG_FLAG("quiet", &quiet, "print no progress"),
         ARG_JSON(&json),
     };
     text command = {0};

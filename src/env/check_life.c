@@ -104,9 +104,10 @@ int check_shapes(checker *k)
     checker_saw(k, "%d observations, %d actions, horizon %d, %d factors", info->obs_dim,
                 info->act_dim, info->horizon, info->factor_count);
     if (info->views > 0 && (!k->still->def->draw || info->height < 1 || info->width < 1))
-        return fans_fail(FANS_EINVAL, "%d views of %d x %d pixels, but %s", info->views,
-                         info->height, info->width,
-                         k->still->def->draw ? "that is no size" : "no function draws them");
+        return fans_fail(
+            FANS_EINVAL, "%d views of %d x %d pixels, but %s", info->views, info->height,
+            info->width,
+            k->still->def->draw ? "the size is not positive" : "fans_env.draw is missing");
     for (int i = 0; i < info->factor_count; i++)
         for (int j = 0; j < i; j++)
             if (!strcmp(info->factors[i].name, info->factors[j].name))
@@ -121,24 +122,25 @@ int check_names(checker *k)
     const fans_env_info *a = &k->still->info, *b = &k->moving->info;
     for (int i = 0; i < a->obs_dim; i++)
         if (strcmp(a->obs_names[i], b->obs_names[i]))
-            return fans_fail(FANS_EINVAL, "observation %d is '%s' once and '%s' another time", i,
+            return fans_fail(FANS_EINVAL, "observation %d is '%s' first and '%s' later", i,
                              a->obs_names[i], b->obs_names[i]);
     for (int i = 0; i < a->act_dim; i++)
         if (strcmp(a->act_names[i], b->act_names[i]))
-            return fans_fail(FANS_EINVAL, "action %d is '%s' once and '%s' another time", i,
+            return fans_fail(FANS_EINVAL, "action %d is '%s' first and '%s' later", i,
                              a->act_names[i], b->act_names[i]);
     checker_saw(k, "observations %s, ...; actions %s, ...", a->obs_names[0], a->act_names[0]);
     return 0;
 }
 
-/* Reset and step must write every observation and nothing behind the last. */
+/* Reset and step must write every observation and nothing past the last. */
 static int check_written(const float *obs, int n, const char *after)
 {
     for (int i = 0; i < n + CHECK_GUARD; i++) {
         if (i < n && obs[i] == -12345)
             return fans_fail(FANS_EINVAL, "%s leaves observation %d unwritten", after, i);
         if (i >= n && obs[i] != -12345)
-            return fans_fail(FANS_EINVAL, "%s writes %d values behind the last", after, i - n + 1);
+            return fans_fail(FANS_EINVAL, "%s writes %d values past the last observation", after,
+                             i - n + 1);
     }
     return 0;
 }
@@ -165,7 +167,7 @@ int check_buffers(checker *k)
     fill(obs, n);
     TRY(call_step(t->def, env, &r, action, obs, &result));
     TRY(check_written(obs, n, "step"));
-    checker_saw(k, "reset and step write their slice, all of it and no more");
+    checker_saw(k, "reset and step write every observation and nothing more");
 out:
     if (env) t->def->close(env);
     mem_free(obs);
@@ -225,7 +227,7 @@ int check_same_seed(checker *k)
     bool same = false;
     int rc = two_lives(k->moving, 1, 1, &same);
     if (rc < 0 || !same) return rc < 0 ? rc : FANS_EINVAL;
-    checker_saw(k, "two worlds, %d steps in turns, no byte differs", MANY_STEPS);
+    checker_saw(k, "two worlds agree to the last bit over %d steps", MANY_STEPS);
     return 0;
 }
 
@@ -234,8 +236,8 @@ int check_seeds_differ(checker *k)
     bool same = false;
     int rc = two_lives(k->still, 1, 2, &same);
     if (rc < 0) return rc;
-    checker_saw(k, "seeds 1 and 2 give different lives");
-    return same ? fans_fail(FANS_EINVAL, "seeds 1 and 2 give the same life") : 0;
+    checker_saw(k, "seeds 1 and 2 give different worlds");
+    return same ? fans_fail(FANS_EINVAL, "seeds 1 and 2 give the same world") : 0;
 }
 
 int check_horizon(checker *k)
@@ -282,14 +284,14 @@ int check_allocation(checker *k)
     if (mem_count() != before)
         TRY(fans_fail(FANS_EINVAL, "%llu allocations in %d steps",
                       (unsigned long long)(mem_count() - before), MANY_STEPS));
-    checker_saw(k, "none in %d steps, resets and changes included", MANY_STEPS);
+    checker_saw(k, "none in %d steps, with resets and changes", MANY_STEPS);
 out:
     life_end(&l);
     return rc;
 }
 
-/* Saves in mid-episode, goes on, and goes on once more from the save: in the same world, which has
- * since moved elsewhere, and in another one that never was there. */
+/* Saves in mid-episode, continues, and continues again from the save: in the same world, which has
+ * moved since, and in one that has never been there. */
 int check_save(checker *k)
 {
     const task *t = k->moving;
@@ -313,7 +315,8 @@ int check_save(checker *k)
         TRY(compare(t, first, again, MANY_STEPS,
                     turn == 0 ? "the restored world" : "a new world with the saved state"));
     }
-    checker_saw(k, "%zu bytes; %d steps from them are the same, in two worlds", bytes, MANY_STEPS);
+    checker_saw(k, "%zu bytes; two worlds restored from them agree over %d steps", bytes,
+                MANY_STEPS);
 out:
     life_end(&a);
     life_end(&b);

@@ -102,8 +102,8 @@ int check_clipping(checker *k)
     b.task->def->restore(b.env, b.state);
     TRY(bench_run(&b, &b.other, 3, false));
     if (!same_obs(&b) || !same_rewards(&b))
-        TRY(fans_fail(FANS_EINVAL, "an action beyond 1 is not the same as 1"));
-    checker_saw(k, "actions beyond 1 act like 1");
+        TRY(fans_fail(FANS_EINVAL, "actions beyond 1 are not clipped to 1"));
+    checker_saw(k, "actions beyond 1 are clipped");
 out:
     bench_close(&b);
     return rc;
@@ -136,16 +136,17 @@ static int try_factor(bench *b, int factor)
         reward_change |= !same_rewards(b);
         if ((rc = run_with(b, factor, values[i], true)) < 0) return rc;
         if (!same_obs(b) || !same_rewards(b))
-            return fans_fail(FANS_EINVAL, "set to %g and back to %g leaves a trace", values[i],
+            return fans_fail(FANS_EINVAL, "leaves a trace when set to %g and back to %g", values[i],
                              f->initial);
     }
     if (f->kind == FANS_DYNAMICS && !obs_change)
-        return fans_fail(FANS_EINVAL, "of the dynamics, but no observation changes in %d steps",
+        return fans_fail(FANS_EINVAL,
+                         "is a dynamics factor, but changes no observation in %d steps",
                          b->base.steps);
     if (f->kind == FANS_REWARD && obs_change)
-        return fans_fail(FANS_EINVAL, "of the reward, but observations change too");
+        return fans_fail(FANS_EINVAL, "is a reward factor, but changes observations too");
     if (f->kind == FANS_REWARD && !reward_change)
-        return fans_fail(FANS_EINVAL, "of the reward, but no reward changes in %d steps",
+        return fans_fail(FANS_EINVAL, "is a reward factor, but changes no reward in %d steps",
                          b->base.steps);
     return 0;
 }
@@ -167,7 +168,7 @@ int check_factor(checker *k, int factor)
     TRY(try_factor(&b, factor));
     TRY(refuses(&b, factor, f->low - beyond));
     TRY(refuses(&b, factor, f->high + beyond));
-    checker_saw(k, "changes the %s from %g to %g, and back without a trace",
+    checker_saw(k, "changes the %s, from %g to %g and back without a trace",
                 f->kind == FANS_DYNAMICS ? "dynamics" : "reward alone", f->low, f->high);
 out:
     bench_close(&b);
@@ -176,7 +177,7 @@ out:
 
 /* ---- pictures and graph ---------------------------------------------------------------------- */
 
-/* Draws twice: the same bytes, none behind the last, and the environment as it was. */
+/* Draws twice: the bytes must agree, end with the last pixel, and leave the environment alone. */
 typedef int draw_fn(bench *b, uint8_t *pixels);
 
 static int draw_views(bench *b, uint8_t *pixels)
@@ -203,7 +204,7 @@ static int check_drawing(const task *t, draw_fn *draw, size_t n)
     TRY(draw(&b, again));
     if (memcmp(first, again, n)) TRY(fans_fail(FANS_EINVAL, "two pictures of one state differ"));
     for (size_t i = n; i < n + CHECK_GUARD; i++)
-        if (again[i] != 0xA5) TRY(fans_fail(FANS_EINVAL, "writes behind its last pixel"));
+        if (again[i] != 0xA5) TRY(fans_fail(FANS_EINVAL, "writes past its last pixel"));
     t->def->save(b.env, state);
     if (memcmp(b.state, state, t->def->state_bytes(b.env)))
         TRY(fans_fail(FANS_EINVAL, "drawing changes the state"));
@@ -218,15 +219,15 @@ out:
 int check_cameras(checker *k)
 {
     const fans_env_info *info = &k->still->info;
-    checker_saw(k, "%d views of %d x %d pixels, the same from the same state", info->views,
-                info->height, info->width);
+    checker_saw(k, "%d views of %d x %d pixels; one state, one image", info->views, info->height,
+                info->width);
     size_t n = (size_t)info->views * (size_t)info->height * (size_t)info->width * 3;
     return check_drawing(k->still, draw_views, n);
 }
 
 int check_picture(checker *k)
 {
-    checker_saw(k, "the same from the same state");
+    checker_saw(k, "one state, one picture");
     int rc = check_drawing(k->still, draw_picture, (size_t)PICTURE * PICTURE * 3);
     if (rc != FANS_ENOSUP) return rc;
     checker_saw(k, "none on this machine: %s", fans_error());

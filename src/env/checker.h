@@ -23,7 +23,7 @@ typedef struct checker {
 /* Notes what a check saw, for its line. */
 void checker_saw(checker *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Behind every buffer that an environment writes, to see that it stops there. */
+/* Floats after every buffer that an environment writes, to see that it stops there. */
 enum { CHECK_GUARD = 16 };
 
 /* Uniform in [-1, 1]. */

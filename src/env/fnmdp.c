@@ -28,10 +28,10 @@ enum { D, M, P, Q, DENSITY, NOISE, OPTIONS };
 static const fans_env_option options_list[OPTIONS] = {
     {"d", 6, 1, 64, "state dimensions"},
     {"m", 2, 1, 32, "action dimensions"},
-    {"p", 2, 0, 32, "factors of the dynamics"},
-    {"q", 1, 0, 32, "factors of the reward"},
-    {"density", 0.3, 0, 1, "probability of an edge that is not there anyway"},
-    {"noise", 0.05, 0, 10, "standard deviation of the noise on states and reward"},
+    {"p", 2, 0, 32, "dynamics factors"},
+    {"q", 1, 0, 32, "reward factors"},
+    {"density", 0.3, 0, 1, "probability of each optional edge"},
+    {"noise", 0.05, 0, 10, "standard deviation of the noise on states and rewards"},
 };
 
 /* The causes of everything, in one vector x: states, actions, factors of dynamics and reward. */

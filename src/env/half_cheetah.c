@@ -21,15 +21,16 @@ enum { NQ = 9, NV = 9, OBS = NQ - 1 + NV, ACT = 6, HORIZON = 50, SUBSTEPS = 5 };
 enum { WIND, GRAVITY, SPEED, JOINT, MOTOR, FRICTION, MASS, FACTORS };
 
 static const fans_factor factors[FACTORS] = {
-    [WIND] = {"wind", FANS_DYNAMICS, -50, 50, 0, "N along x on the root, positive pushes forward"},
-    [GRAVITY] = {"gravity", FANS_DYNAMICS, 0, 30, 9.81, "m/s^2, downwards"},
-    [SPEED] = {"speed", FANS_REWARD, -5, 5, 1.5, "m/s, the target of v_x"},
-    [JOINT] = {"joint", FANS_DYNAMICS, 0, 6, 0,
-               "disabled joint (no torque), rounded: 0 none, 1 to 3 rear thigh, shin, foot, 4 to 6 "
-               "front"},
+    [WIND] = {"wind", FANS_DYNAMICS, -50, 50, 0,
+              "N, horizontal force on the root; positive pushes forward"},
+    [GRAVITY] = {"gravity", FANS_DYNAMICS, 0, 30, 9.81, "m/s^2"},
+    [SPEED] = {"speed", FANS_REWARD, -5, 5, 1.5, "m/s, target speed"},
+    [JOINT] =
+        {"joint", FANS_DYNAMICS, 0, 6, 0,
+         "joint without torque, rounded: 0 none; 1 to 3 rear thigh, shin, foot; 4 to 6 front"},
     [MOTOR] = {"motor", FANS_DYNAMICS, -1, 2, 1, "gain of all motors"},
-    [FRICTION] = {"friction", FANS_DYNAMICS, 0, 4, 1, "multiplies the friction of the ground"},
-    [MASS] = {"mass", FANS_DYNAMICS, 0.1, 10, 1, "multiplies all masses and inertias"},
+    [FRICTION] = {"friction", FANS_DYNAMICS, 0, 4, 1, "scale of the ground's friction"},
+    [MASS] = {"mass", FANS_DYNAMICS, 0.1, 10, 1, "scale of all masses and inertias"},
 };
 
 static const char *const obs_names[OBS] = {

@@ -16,7 +16,7 @@ enum { GRAVITY, TORQUE, MASS, LENGTH, FACTORS };
 
 static const fans_factor factors[FACTORS] = {
     {"gravity", FANS_DYNAMICS, 0, 30, 10, "m/s^2"},
-    {"torque", FANS_DYNAMICS, -2, 2, 1, "gain of the motor; below 0 it turns the wrong way"},
+    {"torque", FANS_DYNAMICS, -2, 2, 1, "gain of the motor; negative: it turns the wrong way"},
     {"mass", FANS_DYNAMICS, 0.2, 5, 1, "kg"},
     {"length", FANS_DYNAMICS, 0.2, 3, 1, "m"},
 };

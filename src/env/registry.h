@@ -18,7 +18,7 @@ bool env_is_path(const char *name);
 int env_load(env_source *out, const char *name);
 void env_unload(env_source *source);
 
-/* The i-th built-in environment; NULL behind the last, where the list ends. */
+/* The i-th built-in environment; NULL after the last. */
 const fans_env_def *env_builtin(int i);
 
 #endif

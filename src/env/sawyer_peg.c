@@ -3,8 +3,8 @@
  *     D = 5 |tip - goal|,    r = c - D^2 - log10(D^2 + 1e-5),    c such that r = 0 at 3 cm
  *
  * The peg task of MELD (Zhao et al., 2020). An action asks each joint for a target within 0.04 rad
- * of where it is; position servos follow for a quarter of a second. The boxes stand a few
- * millimetres elsewhere in each episode. The right one looks like the others: only the reward
+ * of where it is; position servos follow for a quarter of a second. The boxes move by a few
+ * millimetres from episode to episode. The right one looks like the others: only the reward
  * tells. Success is a tip within 5 cm of the goal, the middle of the right box's bottom.
  *
  * Two cameras, of 64×64 pixels: above the shoulder, at the wrist. Agents see the state. */
@@ -29,7 +29,7 @@ static const double START[JOINTS] = {-0.305, -0.83, 0.0609, 1.7046, -0.0298, 0.6
 
 static const fans_factor factors[1] = {
     {"box", FANS_REWARD, 0, BOXES - 1, 0,
-     "the right box, rounded: 0 near left, 1 near right, 2 far left, 3 far right"},
+     "the correct box, rounded: 0 near left, 1 near right, 2 far left, 3 far right"},
 };
 
 static const char *const obs_names[OBS] = {

@@ -29,7 +29,7 @@ static const double POSTURE[JOINTS] = {-0.305, -0.83, 0.0609, 1.7046, -0.0298, 0
 
 enum { FACTORS = 3 };
 static const fans_factor factors[FACTORS] = {
-    {"target_x", FANS_REWARD, -0.5, 0.5, 0, "m, to the right of the arm"},
+    {"target_x", FANS_REWARD, -0.5, 0.5, 0, "m, right of the arm"},
     {"target_y", FANS_REWARD, 0.4, 1, 0.75, "m, in front of the arm"},
     {"target_z", FANS_REWARD, 0.05, 0.5, 0.2, "m, above the table"},
 };
@@ -38,7 +38,7 @@ static const char *const obs_names[OBS] = {"hand_x", "hand_y", "hand_z"};
 static const char *const act_names[ACT] = {"move_x", "move_y", "move_z", "grip"};
 
 static const fans_env_option option_list[1] = {
-    {"noise", 0.005, 0, 0.05, "m along each axis, by which the hand's start varies"},
+    {"noise", 0.005, 0, 0.05, "m, how far the hand's start varies along each axis"},
 };
 
 typedef struct reach {

@@ -287,7 +287,7 @@ static int check_range(const rule *k, const fans_factor *f)
     const change_options *o = &k->o;
     bool between = o->function == WALK || o->function == UNIFORM;
     if (between && o->low > o->high)
-        return fans_fail(FANS_EINVAL, "low = %g lies above high = %g", o->low, o->high);
+        return fans_fail(FANS_EINVAL, "low = %g is above high = %g", o->low, o->high);
     if (o->function == WALK && (o->offset < o->low || o->offset > o->high))
         return fans_fail(FANS_EINVAL, "offset = %g: the walk starts outside %g to %g", o->offset,
                          o->low, o->high);

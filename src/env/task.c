@@ -42,7 +42,7 @@ static int build_group(task *t)
     return 0;
 }
 
-/* A user's environment may describe itself wrongly; find that before anyone relies on it. */
+/* Catches a wrong description before anything relies on it. */
 static int check_info(const fans_env_info *info)
 {
     if (info->obs_dim < 1 || info->act_dim < 1 || info->horizon < 1)
@@ -124,7 +124,7 @@ static int open_sample(task *t)
     return 0;
 }
 
-/* A library is found again from wherever a run is looked at. */
+/* A run finds its library again from any folder. */
 static void make_absolute(env_options *o)
 {
     char path[PATH_MAX];
@@ -174,7 +174,7 @@ void task_dump(const task *t, text *out)
 
 /* ---- the true graph -------------------------------------------------------------------------- */
 
-/* Puts the masks behind each other from `memory` on, and returns how many bytes they take. */
+/* Lays the masks out one after the other from `memory` on; returns how many bytes they take. */
 static size_t lay_out(task_graph *g, uint8_t *memory)
 {
     size_t d = (size_t)g->d, m = (size_t)g->m, p = (size_t)g->p, q = (size_t)g->q, total = 0;

@@ -157,7 +157,7 @@ int video_new(video **out, const char *path, int width, int height, double frame
     if (format < 0)
         return fans_fail(FANS_EINVAL, "%s: not one of .mp4 .mkv .mov .webm .gif .webp", path);
     if (width < 1 || height < 1 || !(frames_per_second > 0))
-        return fans_fail(FANS_EINVAL, "%s: %d×%d pixels at %g frames a second make no film", path,
+        return fans_fail(FANS_EINVAL, "%s: cannot film %d×%d pixels at %g frames a second", path,
                          width, height, frames_per_second);
     video *v = mem_alloc(sizeof *v);
     if (!v) return FANS_ENOMEM;
@@ -202,7 +202,7 @@ int video_close(video *v)
     if (v->ffmpeg)
         rc = finish_ffmpeg(v);
     else if (v->log >= 0)
-        rc = FANS_EIO; /* it failed before; the message stands */
+        rc = FANS_EIO; /* it failed before; the message is still there */
     if (v->log >= 0) close(v->log);
     mem_free(v);
     return rc;

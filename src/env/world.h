@@ -4,7 +4,7 @@
  * They hold two groups of things, and the difference matters:
  *
  *  - **now**: the moment in which the next action will be taken. Its observation, the factors, the
- *    segment index and the change flag that hold *during the step to come*. Only the oracle may
+ *    segment index and the change flag that hold *during the next step*. Only the oracle may
  *    look at the factors; anybody may look at the segment, for when the world may change is known.
  *  - **outcome**: what the last step led to.
  *
@@ -49,7 +49,7 @@ typedef struct world world;
 int world_new(world **out, const task *t, uint64_t seed, uint32_t index);
 void world_free(world *w);
 
-/* Begins the lifetime anew and fills slice i of the `now` group. */
+/* Restarts the lifetime and fills slice i of the `now` group. */
 int world_start(world *w, const world_buffers *b, int i);
 
 /* One step. Allocates nothing. An error names the environment, the episode and the step; the world

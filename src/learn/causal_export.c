@@ -18,7 +18,7 @@ typedef struct node {
 /* Which nodes a mask joins. */
 static const struct {
     node_kind cause, effect;
-    bool same_step; /* the factors act within the step, so they stand in the right column too */
+    bool same_step; /* the factors act within the step, so they are in the right column too */
 } joins[CAUSAL_MASK_COUNT] = {
     [CAUSAL_C_ss] = {NODE_S, NODE_S, false},     [CAUSAL_C_as] = {NODE_A, NODE_S, false},
     [CAUSAL_C_ts] = {NODE_TS, NODE_S, true},     [CAUSAL_c_sr] = {NODE_S, NODE_R, false},

@@ -73,7 +73,7 @@ causal_score causal_count(int hits, int extra, int missing);
 /* One mask against truth[effects][causes]. */
 causal_score causal_compare(const causal_graph *g, int mask, const uint8_t *truth);
 
-/* Which states does theta_s touch at all? Latent factors come in any order and mixture, so this is
+/* Which states does theta_s touch at all? Latent factors have no fixed order or mixture, so this is
  * what C_ts says when they are not observed. `p` is the truth's number of factors. */
 causal_score causal_compare_touched(const causal_graph *g, const uint8_t *C_ts, int p);
 
@@ -88,7 +88,7 @@ json_t *causal_json(const causal_graph *g);
 /* Rebuilds what causal_json wrote; errors say what is wrong with it, not where it came from. */
 int causal_from_json(causal_graph **out, const json_t *j);
 
-/* A drawing that stands alone or in a page, in the colours that the reader's scheme asks for. */
+/* A drawing for a file or a page, in light or dark as the reader prefers. */
 void causal_svg(const causal_graph *g, text *out);
 
 #endif

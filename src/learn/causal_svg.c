@@ -43,7 +43,7 @@ static int count_kept(const bool *flags, int n)
     return count;
 }
 
-/* How far down a node stands. */
+/* The height of a node. */
 static int y_of(const drawing *d, kind k, int i)
 {
     int states = TOP + d->g->z.d * PITCH + GAP;
@@ -143,7 +143,7 @@ static bool folded(const causal_graph *g, kind k, int i)
     return factor(k) && !kept(g, k, i);
 }
 
-/* Grey ones first, so that they lie below. */
+/* Grey ones first: they are painted below the others. */
 static void draw_edges(const drawing *d, bool matters)
 {
     const causal_graph *g = d->g;
@@ -194,11 +194,11 @@ static void draw_nodes(const drawing *d)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Every colour stands there twice: plainly first, for viewers that know no variables. */
+/* Every colour is given twice: plainly first, for viewers without CSS variables. */
 #define INK(what, plain, variable) what ":" plain ";" what ":var(" variable ")"
 #define WASH(plain, variable, share) \
     "fill:" plain ";fill:color-mix(in srgb,var(" variable ") " share ",var(--gp))"
-/* clang-format off: it would indent every line behind the macro of the one before */
+/* clang-format off: it would indent each line after the macro before it */
 static const char STYLE[] =
     ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gw:#5b6570;"
     "--gs:#0072b2;--ga:#00805d;--gt:#c65600;"

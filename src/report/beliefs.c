@@ -49,7 +49,7 @@ static int find_ends(beliefs *b)
 
 const char *beliefs_name(const beliefs *b, int factor)
 {
-    return b->table.names[FIXED + factor] + 5; /* behind "true." */
+    return b->table.names[FIXED + factor] + 5; /* after "true." */
 }
 
 /* ---- linear maps ----------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ typedef struct setting {
 
 typedef struct record {
     char *path;
-    char *config, *command, *system; /* as they stand in the folder; the last two may be NULL */
+    char *config, *command, *system; /* as in the folder; the last two may be NULL */
     char *lines;                     /* the config once more, cut into settings */
     setting *settings;
     size_t setting_count, setting_capacity;

@@ -30,7 +30,7 @@ typedef struct stats_interval {
     double low, high;
 } stats_interval;
 
-/* The percentile bootstrap's 95 % interval of `statistic`. x holds `strata` samples behind each
+/* The percentile bootstrap's 95 % interval of `statistic`. x holds `strata` samples one after the
  * other; each is drawn from on its own, counts[i] numbers with replacement. NaN where no sample has
  * two numbers. */
 enum { STATS_RESAMPLES = 10000 };

@@ -12,7 +12,7 @@ typedef struct collector {
     world *world;
     arena *memory;
     world_buffers b;
-    float *obs, *action, *theta_s, *theta_r; /* of the step to come */
+    float *obs, *action, *theta_s, *theta_r; /* of the next step */
 } collector;
 
 static int prepare(collector *c, const model_run *m, uint32_t index)

@@ -11,7 +11,7 @@ enum { FRESH = 1 }; /* the index of the lifetime that models are judged on */
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* With factors observed every mask is judged. Latent factors come in any order and mixture: then
+/* With factors observed every mask is judged. Latent factors have no fixed order or mixture: then
  * C_tt is not identifiable, and of C_ts only which states it touches. */
 static void score_masks(const model_run *m, const causal_graph *g, const task_graph *t,
                         model_eval *e)

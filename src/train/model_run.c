@@ -10,7 +10,7 @@
 #include "learn/fnvae_state.h"
 #include "train/sections.h"
 
-OPTIONS_GROUP(model_option_group, model_options, "model", "what `fans model fit` learns from",
+OPTIONS_GROUP(model_option_group, model_options, "model", "data for `fans model fit`",
               MODEL_OPTIONS)
 
 /* ---- from a config --------------------------------------------------------------------------- */
@@ -112,8 +112,7 @@ int model_run_may_save(const char *folder)
     char path[4096];
     path_in(path, sizeof path, folder, "metrics.csv");
     if (os_exists(path))
-        return fans_fail(FANS_EINVAL, "%s: is the folder of a training; choose another --out",
-                         folder);
+        return fans_fail(FANS_EINVAL, "%s: holds a training run; choose another --out", folder);
     return 0;
 }
 
@@ -181,11 +180,9 @@ int model_run_resume(model_run *m, const char *folder)
     const char *old = kept, *new = t.s;
     text_line x[2];
     if (text_differ(&old, &new, x))
-        TRY(fans_fail(
-            FANS_EINVAL,
-            "%s: made with another config: it has '%.*s', this fit '%.*s'; resume with the "
-            "same",
-            path, x[0].n, x[0].s, x[1].n, x[1].s));
+        TRY(fans_fail(FANS_EINVAL,
+                      "%s: holds a different fit; its config has '%.*s', this one '%.*s'", path,
+                      x[0].n, x[0].s, x[1].n, x[1].s));
     TRY(read_state(m, folder));
 out:
     mem_free(kept);

@@ -9,9 +9,9 @@
 #include "learn/causal_graph.h"
 #include "learn/lifetime.h"
 
-#define MODEL_OPTIONS(X)                                           \
-    X(INT, seed, 0, 0, 2147483647, "of the data and of the model") \
-    X(INT, transitions, 20000, 100, 100000000, "collected with random actions to fit")
+#define MODEL_OPTIONS(X)                                     \
+    X(INT, seed, 0, 0, 2147483647, "seed of data and model") \
+    X(INT, transitions, 20000, 100, 100000000, "transitions to collect with random actions")
 OPTIONS_STRUCT(model_options, MODEL_OPTIONS)
 const option_group *model_option_group(void);
 

@@ -112,7 +112,7 @@ static void mistakes_name_their_place(void **state)
         int code;
         const char *message;
     } bad[] = {
-        {"lr = 1\n", FANS_EINVAL, "f.ini, line 1: 'lr' stands before the first [section]"},
+        {"lr = 1\n", FANS_EINVAL, "f.ini, line 1: 'lr' comes before the first [section]"},
         {"[sac]\n\nlr = 1\nlr = 2\n", FANS_EINVAL,
          "f.ini, line 4: 'lr' was already set in [sac] at line 3"},
         {"[sac]\nlr = 1\n[other]\n[sac]\nlr = 1\n", FANS_EINVAL, "line 5: 'lr' was already set"},

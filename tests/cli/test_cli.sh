@@ -121,7 +121,7 @@ for command in "eval $runs/a" "play $runs/a" "rollout $configs/pendulum.ini"; do
 done
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12
 refuses 2 "--set sac.lr=1: only its task can be another: env and change" eval "$runs/a" --set sac.lr=1
-refuses 1 "$runs/a: has no graph: no graph.json, which a run of fans has from step fans.initial on" graph "$runs/a"
+refuses 1 "$runs/a: has no graph: neither the graph.json of a run" graph "$runs/a"
 refuses 1 "/no/such: there is no such folder" graph /no/such
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
 refuses 2 "--set change.wind.offset: [change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
@@ -219,7 +219,7 @@ fi
 
 # a machine without anything optional: advice, and no failure
 env PATH=/nowhere "$fans" doctor >"$folder/out" || complain "doctor fails where ffmpeg is missing"
-grep -qF "to have it: apt install ffmpeg; without it:" "$folder/out" || complain "doctor gives no advice"
+grep -qF "to get it: apt install ffmpeg; without it:" "$folder/out" || complain "doctor gives no advice"
 
 # an output that cannot be written is an error
 "$fans" --help >/dev/full 2>"$folder/err" && complain "a full disk goes unnoticed"

@@ -54,19 +54,21 @@ static void every_fault_is_caught(void **state)
         {FAULT_INF_REWARD, "finite", "faulty, episode 0, step 30: the reward is inf"},
         {FAULT_ERROR, "finite", "faulty, episode 0, step 30: the spring broke"},
         {FAULT_HIDDEN_NOISE, "same seed", "two worlds with one seed differ at step 0"},
-        {FAULT_NO_SEED, "other seed", "seeds 1 and 2 give the same life"},
+        {FAULT_NO_SEED, "other seed", "seeds 1 and 2 give the same world"},
         {FAULT_FORGETS, "save and restore", "the restored world differs at step 0"},
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have their own heap */
         {FAULT_LEAK, "allocation", "memory grows by"},
 #endif
-        {FAULT_DEAD_DYNAMICS, "factor push", "of the dynamics, but no observation changes in 35"},
-        {FAULT_DEAD_REWARD, "factor bonus", "of the reward, but no reward changes in 35 steps"},
-        {FAULT_LEAKING_REWARD, "factor bonus", "of the reward, but observations change too"},
-        {FAULT_TRACE, "factor push", "set to -1 and back to 0 leaves a trace"},
+        {FAULT_DEAD_DYNAMICS, "factor push",
+         "is a dynamics factor, but changes no observation in 35"},
+        {FAULT_DEAD_REWARD, "factor bonus",
+         "is a reward factor, but changes no reward in 35 steps"},
+        {FAULT_LEAKING_REWARD, "factor bonus", "is a reward factor, but changes observations too"},
+        {FAULT_TRACE, "factor push", "leaves a trace when set to -1 and back to 0"},
         {FAULT_ANY_VALUE, "factor push", "accepts -3, outside its range"},
-        {FAULT_OVERRUN, "buffers", "reset writes 1 values behind the last"},
+        {FAULT_OVERRUN, "buffers", "reset writes 1 values past the last observation"},
         {FAULT_UNWRITTEN, "buffers", "reset leaves observation 1 unwritten"},
-        {FAULT_NO_CLIP, "clipping", "an action beyond 1 is not the same as 1"},
+        {FAULT_NO_CLIP, "clipping", "actions beyond 1 are not clipped to 1"},
         {FAULT_MASK, "graph", "a mask holds a 7"},
         {FAULT_CAMERA, "cameras", "two pictures of one state differ"},
         {FAULT_CAMERA_MOVES, "cameras", "drawing changes the state"},
@@ -75,7 +77,7 @@ static void every_fault_is_caught(void **state)
         {FAULT_SILENT_FACTOR, "finite", "push = 1: set_factor returned -3 and set no message"},
         {FAULT_POSITIVE, "finite", "step returned 1, which is neither 0 nor a FANS_E code"},
         {FAULT_HUGE_REWARD, "finite", ": keep them within ±1e+06"},
-        {FAULT_NAMES_MOVE, "names", "observation 0 is 'place' once and 'speed' another time"},
+        {FAULT_NAMES_MOVE, "names", "observation 0 is 'place' first and 'speed' later"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char setting[64];

@@ -17,7 +17,7 @@ done
 # a fault is named, with exit status 1 and the whole table
 "$fans" check "$plugins/faulty_env.so" --set env.fault=9 >"$folder/out" 2>"$folder/err" && complain "check lets a fault pass"
 grep -qF "fans: $plugins/faulty_env.so: 1 of 14 checks failed" "$folder/err" || complain "check says $(cat "$folder/err")"
-grep -q "^FAILED *factor bonus *of the reward, but no reward changes" "$folder/out" || complain "check hides the fault"
+grep -q "^FAILED *factor bonus *is a reward factor, but changes no reward" "$folder/out" || complain "check hides the fault"
 refuses 2 "check: no environment 'pendulun'; did you mean 'pendulum'?" check pendulun
 
 # breaks FAULT TEXT : the environment breaks off; the table so far, one line, exit status 1

@@ -382,7 +382,7 @@ static void wrong_sections_give_one_clear_line(void **state)
         {"[change.joint]\nfunction = choice\nvalues = 1, 7\n",
          "test, line 2: [change.joint]: goes from 1 to 7, but joint takes 0 to 6"},
         {"[change.wind]\nfunction = uniform\nlow = 3\nhigh = 2\n",
-         "test, line 2: [change.wind]: low = 3 lies above high = 2"},
+         "test, line 2: [change.wind]: low = 3 is above high = 2"},
         {"[change.wind]\nfunction = walk\noffset = 9\n",
          "test, line 2: [change.wind]: offset = 9: the walk starts outside 0 to 1"},
         {"[change.wind]\nclock = random\nat = 5, 4\n",

@@ -62,7 +62,7 @@ fit "$folder/j" --set fnvae.jumps=1 --resume
 fit "$folder/k" --set fnvae.jumps=1
 cmp -s "$folder/k/model.safetensors" "$folder/j/model.safetensors" || complain "a resumed fit with jumps differs"
 cmp -s "$folder/a/model.safetensors" "$folder/j/model.safetensors" && complain "jumps have no effect"
-refuses 1 "$folder/d/config.ini: made with another config: it has 'lr = 0.003', this fit 'lr = 0.1'" model fit "$folder/task.ini" --preset small \
+refuses 1 "$folder/d/config.ini: holds a different fit; its config has 'lr = 0.003', this one 'lr = 0.1'" model fit "$folder/task.ini" --preset small \
     --transitions 500 --out "$folder/d" --resume --set fnvae.lr=0.1
 refuses 2 "model fit: --save and --resume need --out DIR" model fit "$folder/task.ini" --resume
 refuses 2 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
@@ -90,7 +90,7 @@ grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
 # data from a file
 sed '/^\[fnvae\]/,$d' "$folder/task.ini" >"$folder/world.ini"
 "$fans" rollout "$folder/world.ini" --episodes 50 --csv "$folder/life.csv" >/dev/null || complain "rollout"
-refuses 2 "model fit: --transitions: all that is in --data counts" model fit "$folder/task.ini" --transitions 100 \
+refuses 2 "model fit: --transitions and --data exclude each other" model fit "$folder/task.ini" --transitions 100 \
     --data "$folder/life.csv"
 transitions='' fit "$folder/d" --data "$folder/life.csv"
 grep -q "on 500 transitions" "$folder/d.txt" || complain "not all of the file was read"
@@ -124,7 +124,7 @@ refuses 2 "model fit: --preset: there is no preset 'smal'; did you mean 'small'?
 refuses 1 "/no/such: holds no model (it has no model.safetensors)" model eval /no/such
 mkdir "$folder/training"
 touch "$folder/training/metrics.csv"
-refuses 1 "$folder/training: is the folder of a training" model fit "$folder/task.ini" --out "$folder/training"
+refuses 1 "$folder/training: holds a training run; choose another --out" model fit "$folder/task.ini" --out "$folder/training"
 refuses 2 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
 refuses 1 "model.transitions = 100: fewer than fnvae.window = 200" model fit "$folder/task.ini" \
     --set fnvae.window=200 --set model.transitions=100
