@@ -6,14 +6,17 @@
  *  - The caller owns every buffer; the environment writes its slice.
  *  - What may change in its world is listed as **factors** (wind, mass, target speed). One function
  *    sets a factor; FANS calls it whenever the schedule in the config moves that factor, and never
- *    between the two halves of a step.
+ *    during a step. `open` starts every factor at its `initial` value; FANS sets them all once more
+ *    before the first reset of a lifetime, so that each lifetime starts alike.
  *  - All its randomness comes from the stream it is handed, so that one seed gives one world.
  *  - Its state can be written to memory and read back, bit for bit.
  *
  * Built-in environments are registered in src/env/list.h. One of your own is a shared library that
  * exports `const fans_env_def fans_env`; name the file where a config or a command takes an
  * environment, by its path from the folder in which the tool is started. examples/custom_env.c is a
- * complete one, and `fans check` tests any of them.
+ * complete one, and `fans check` tests any of them. In C++ write
+ * `extern "C" FANS_API const fans_env_def fans_env = {...}`: without extern "C" a constant is
+ * private to its file, and its name is mangled. Let no exception leave a function.
  */
 #ifndef FANS_ENV_H
 #define FANS_ENV_H
@@ -40,7 +43,7 @@ typedef struct fans_factor {
     const char *name; /* as in [change.NAME] */
     fans_factor_kind kind;
     double low, high; /* fans_env_def.set_factor accepts these values and no others */
-    double initial;   /* the value without any schedule */
+    double initial;   /* the value after `open`, and always where no schedule moves it */
     const char *help; /* unit and meaning, in a few words */
 } fans_factor;
 

@@ -11,14 +11,18 @@
 #include "env/task.h"
 #include "train/sections.h"
 
-/* ---- envs: the built-in environments, their factors and options ------------------------------ */
+/* ---- envs: environments, their observations, factors and options ----------------------------- */
 
 static int load_env(task **out, const char *name)
 {
     config *c = NULL;
-    char setting[128];
+    env_source source;
+    char setting[OPTION_TEXT + 16];
+    int rc = env_load(&source, name);
+    if (rc < 0) return rc == FANS_EINVAL ? fans_fail_within(CLI_USAGE, "list") : rc;
+    env_unload(&source);
     snprintf(setting, sizeof setting, "env.name=%s", name);
-    int rc = config_new(&c);
+    rc = config_new(&c);
     if (rc == 0) rc = config_add_setting(c, setting);
     if (rc == 0) rc = task_load(out, c);
     config_free(c);
@@ -90,18 +94,23 @@ static int list_env(const task *t, table *out, json_t *rows)
     return bad ? fans_fail(FANS_ENOMEM, "out of memory") : 0;
 }
 
-static int list_envs(table *out, json_t *rows)
+static int list_one(const char *name, table *out, json_t *rows)
+{
+    task *t = NULL;
+    int rc = load_env(&t, name);
+    if (rc == 0) rc = list_env(t, out, rows);
+    task_free(t);
+    return rc;
+}
+
+static int list_envs(const char *one, table *out, json_t *rows)
 {
     const fans_env_def *def;
+    int rc = 0;
     table_row(out, "environment", "observations", "actions", "horizon", "what it is");
-    for (int i = 0; (def = env_builtin(i)); i++) {
-        task *t = NULL;
-        int rc = load_env(&t, def->name);
-        if (rc == 0) rc = list_env(t, out, rows);
-        task_free(t);
-        if (rc < 0) return rc;
-    }
-    return 0;
+    if (one) return list_one(one, out, rows);
+    for (int i = 0; rc == 0 && (def = env_builtin(i)); i++) rc = list_one(def->name, out, rows);
+    return rc;
 }
 
 /* ---- ops: the operators of the numeric core -------------------------------------------------- */
@@ -112,8 +121,9 @@ static const char *const ops[] = {
 #undef X
     NULL};
 
-static int list_ops(table *out, json_t *rows)
+static int list_ops(const char *one, table *out, json_t *rows)
 {
+    (void)one;
     for (int i = 0; ops[i]; i++) {
         table_row(out, ops[i]);
         if (json_array_append_new(rows, json_pack("{ss}", "name", ops[i])))
@@ -143,8 +153,9 @@ static int list_option(const option_group *g, const option *o, table *out, json_
     return rc;
 }
 
-static int list_options(table *out, json_t *rows)
+static int list_options(const char *one, table *out, json_t *rows)
 {
+    (void)one;
     table_row(out, "section.key", "default", "range", "meaning");
     const option_group *g;
     for (int i = 0; (g = section_at(i)); i++)
@@ -155,8 +166,9 @@ static int list_options(table *out, json_t *rows)
 
 /* ---- algos ----------------------------------------------------------------------------------- */
 
-static int list_algos(table *out, json_t *rows)
+static int list_algos(const char *one, table *out, json_t *rows)
 {
+    (void)one;
     for (int i = 0; i < algo_count(); i++) {
         const fans_algo_def *a = algo_at(i);
         table_row(out, a->name, a->help);
@@ -169,9 +181,12 @@ static int list_algos(table *out, json_t *rows)
 
 static const struct {
     const char *name;
-    int (*fill)(table *out, json_t *rows); /* adds rows to both */
-} lists[] = {
-    {"algos", list_algos}, {"envs", list_envs}, {"ops", list_ops}, {"options", list_options}};
+    bool takes_one;
+    int (*fill)(const char *one, table *out, json_t *rows); /* adds rows to both */
+} lists[] = {{"algos", false, list_algos},
+             {"envs", true, list_envs},
+             {"ops", false, list_ops},
+             {"options", false, list_options}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
 static int find(const char *what)
@@ -188,22 +203,25 @@ static int find(const char *what)
 
 int cmd_list(int argc, char **argv)
 {
-    const char *what, *json = NULL;
+    const char *what, *one = NULL, *json = NULL;
     const arg args[] = {
         ARG_WORD(
             "LIST", &what,
             "algos (algorithms), envs (environments), ops (of the numeric core) or options (of a "
             "config file)"),
         ARG_JSON(&json),
+        ARG_MAYBE("ENV", &one, "envs: only this one, by name or by the path of a shared library"),
     };
     int rc = args_parse("list", ARGS(args), argc, argv);
     if (rc) return rc;
     int which = find(what);
     if (which < 0) return which;
+    if (one && !lists[which].takes_one)
+        return fans_fail(CLI_USAGE, "list: '%s' is one argument too many", one);
 
     table out = {0};
     json_t *rows = json_array();
-    rc = lists[which].fill(&out, rows);
+    rc = lists[which].fill(one, &out, rows);
     if (rc == 0)
         rc = cli_write_json(json, rows);
     else

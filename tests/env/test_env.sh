@@ -73,6 +73,14 @@ head -1 "$folder/n.csv" | grep -qF ",obs.obs0,obs.obs1,action.act0,reward,termin
     complain "columns: $(head -1 "$folder/n.csv")"
 refuses 1 "faulty: obs_names[1] = 'Speed (m/s)'" check "$plugins/faulty_env.so" --set env.fault=21
 
+# one environment, also one's own
+accepts "thrust_along thrust_across" list envs "$plugins/custom_env.so"
+[ "$(grep -c "^[a-z]" "$folder/out")" = 2 ] || complain "list envs ENV lists others: $(cat "$folder/out")"
+accepts "cos_angle sin_angle speed" list envs pendulum --json "$folder/one.json"
+[ "$(grep -c '"observation_names"' "$folder/one.json")" = 1 ] || complain "list envs ENV --json"
+refuses 2 "list: no environment 'pendulun'; did you mean 'pendulum'?" list envs pendulun
+refuses 1 "./none.so: cannot load" list envs ./none.so
+
 # zero actions, settings from the command line, JSON
 accepts "with zero actions" rollout "$configs/pendulum.ini" --policy zero --episodes 1 --json "$folder/z.json" \
     --set env.horizon=7 --csv "$folder/z.csv"
