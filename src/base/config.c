@@ -74,7 +74,7 @@ static const char *place(const config *c, int layer, int line, char *out, size_t
     return out;
 }
 
-/* While a layer is read: where, and what went wrong first. */
+/* A layer being read: the position, and the first error. */
 typedef struct reading {
     config *c;
     const char *rest; /* of the text */
@@ -112,8 +112,8 @@ static int on_entry(void *user, const char *section, const char *key, const char
     return r->rc == 0;
 }
 
-/* Hands libinih one line at a time: this is how we know the number of the line. Indentation goes,
- * because libinih takes an indented line for more of the value before it. */
+/* Hands libinih one line at a time, which is how we know its number. Strips indentation, because
+ * libinih takes an indented line as a continuation of the value before it. */
 static char *next_line(char *out, int size, void *stream)
 {
     reading *r = stream;
@@ -154,7 +154,7 @@ int config_add_text(config *c, const char *name, const char *ini)
     return bad_line < 0 ? fans_fail(FANS_ENOMEM, "%s: out of memory", name) : 0;
 }
 
-/* No bytes but those of text, so that messages can quote from it. */
+/* Text only, so that messages can quote from it. */
 static bool is_text(const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -196,7 +196,7 @@ int config_add_setting(config *c, const char *setting)
     return rc < 0 ? rc : add_entry(&r, path, dot + 1, equals + 1);
 }
 
-/* The entry of the highest layer, the first one of it; of any key where `key` is NULL. */
+/* The first entry of the highest layer that sets the key, or any key where `key` is NULL. */
 static const entry *highest(const config *c, const char *section, const char *key)
 {
     const entry *best = NULL;

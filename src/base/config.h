@@ -21,8 +21,8 @@ int config_add_setting(config *c, const char *setting);
 /* The value of section.key in the highest layer, or NULL. Does not mark it as taken. */
 const char *config_get(const config *c, const char *section, const char *key);
 
-/* Puts in front of this thread's message where section.key was set last (any key of the section,
- * where key is NULL), and returns `code`. */
+/* Prefixes this thread's message with the place that set section.key (or any key of the section,
+ * where key is NULL) in the highest layer; returns `code`. */
 int config_blame(const config *c, const char *section, const char *key, int code);
 
 /* Fills `options` with defaults, then with every entry of `section`, lowest layer first. */

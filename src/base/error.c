@@ -11,7 +11,7 @@ enum { MESSAGE_SIZE = 1024 };
 static _Thread_local char message[MESSAGE_SIZE];
 static _Thread_local unsigned count;
 
-/* Takes the message over. What it quotes may hold anything; it stays one line. */
+/* Stores the message as one line, whatever it quotes. */
 static void note(const char text[MESSAGE_SIZE])
 {
     count++;

@@ -10,7 +10,7 @@
         if ((rc = (call)) < 0) goto out; \
     } while (0)
 
-/* How many messages this thread has had: whether a call left one. */
+/* How many messages this thread has set so far; tells whether a call set one. */
 unsigned fans_error_count(void);
 
 /* Puts "prefix: " in front of this thread's message and returns `code`. */

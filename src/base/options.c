@@ -113,7 +113,7 @@ static bool reads_back(const char *value)
     return true;
 }
 
-/* 20000, or 2e4; false for what is no whole number. */
+/* 20000 or 2e4; false where it is not a whole number. */
 static bool parse_whole(const char *value, double *out)
 {
     char *end;

@@ -1,5 +1,4 @@
-/* args.c - parsing of command lines by table. Numbers go through the option parser, so that their
- * ranges and messages are those of config files. */
+/* args.c - parses command lines by table. Numbers are parsed as in config files. */
 #include "cli/args.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 
-/* What is being parsed, and for whom. */
+/* The command being parsed. */
 typedef struct parsing {
     const char *command;
     const arg *args;

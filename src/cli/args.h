@@ -10,9 +10,9 @@
  *     int rc = args_parse("eval", ARGS(args), argc, argv);
  *     if (rc) return rc;
  *
- * Values are parsed in place: what a variable holds before is its default. The table also gives the
- * usage line, the help text and the hints for misspelt options. `--name value` and `--name=value`
- * are the same; `--` ends the options. */
+ * Values are parsed in place: the initial value of a variable is its default. The table also gives
+ * the usage line, the help text and the hints for misspelt options. `--name value` and
+ * `--name=value` are the same; `--` ends the options. */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
@@ -72,8 +72,8 @@ typedef struct arg {
 
 #define ARGS(args) (args), sizeof(args) / sizeof *(args)
 
-/* Fills in the variables. 0; or 1 after `--help`, which it has printed; or CLI_USAGE, with a
- * message that names the command. */
+/* Fills in the variables. Returns 0; 1 after printing the help that `--help` asks for; CLI_USAGE,
+ * with a message that names the command; or another error. */
 int args_parse(const char *command, const arg *args, size_t count, int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd_check.c - fans check: tests an environment, built in or of the user's, against its contract.
+/* cmd_check.c - fans check: tests an environment, built-in or the user's, against its contract.
  *
  * The environment's code runs in a child process: it may crash, hang or end the process, and the
  * user is still told what it did and in which check. */
@@ -21,7 +21,8 @@
 #include "env/check.h"
 #include "env/registry.h"
 
-/* What the child tells: an event of env_check, or its result. Small enough to be written whole. */
+/* What the child reports: an event of env_check, or its result. Small enough for an atomic write.
+ */
 typedef struct news {
     bool done;
     int code; /* done: what env_check returned; else the check_event */
@@ -31,11 +32,11 @@ typedef struct news {
 
 typedef struct report {
     const char *env;
-    int limit; /* seconds a check */
+    int limit; /* seconds per check */
     table lines;
     json_t *rows;
     int checks;
-    char now[96]; /* the check that runs */
+    char now[96]; /* the running check */
 } report;
 
 /* ---- the child ------------------------------------------------------------------------------- */
@@ -83,7 +84,7 @@ static void take_event(report *r, const news *n)
         add_line(r, n->code == CHECK_PASSED, n->check, n->detail);
 }
 
-/* The next news: 1; 0 at the end, where the child is gone; -1 where it takes too long. */
+/* Returns 1 with the next news, 0 where the child is gone, -1 after `limit` seconds. */
 static int listen(int fd, int limit, news *out)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -97,7 +98,7 @@ static int listen(int fd, int limit, news *out)
     }
 }
 
-/* How the child ended, in words; `late` where it was given up. */
+/* How the child ended, in words; kills it first where it is `late`. */
 static void describe_end(pid_t child, bool late, int limit, char *out, size_t size)
 {
     int status = 0;
@@ -111,7 +112,7 @@ static void describe_end(pid_t child, bool late, int limit, char *out, size_t si
         snprintf(out, size, "ended the process, with exit status %d", WEXITSTATUS(status));
 }
 
-/* As env_check returns, with the events in `r`. */
+/* Returns what env_check did; its events are in `r`. */
 static int follow(report *r, int fd, pid_t child)
 {
     news n;
@@ -143,7 +144,7 @@ static int check_apart(report *r, const text_list *settings)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* A name that is none is a mistake of the command line; a library may be anything. */
+/* An unknown name is a mistake of the command line; a library is looked at in the child. */
 static int check_name(const char *env)
 {
     env_source source;
@@ -151,7 +152,7 @@ static int check_name(const char *env)
     return fans_fail_within(CLI_USAGE, "check");
 }
 
-/* The table, also where the environment broke off; an error of the checks comes last. */
+/* Prints the table, also where the environment broke off, then reports the error. */
 static int print_report(report *r, const char *json, int result)
 {
     int rc = 0;

@@ -1,8 +1,8 @@
 /* cmd_doctor.c - fans doctor: what was built, what the machine has, what could be installed.
  *
  * Libraries that FANS can do without (GL, CUDA) are opened at run time, here as in the code that
- * uses them, so that one binary runs with or without them. They are not closed again: the process
- * ends soon, and drivers do not all survive it. */
+ * uses them, so that one binary runs with or without them. They are never closed: the process
+ * ends soon, and not all drivers survive it. */
 #include <mujoco/mujoco.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdint.h>
@@ -26,9 +26,9 @@ typedef struct finding {
     const char *name;
     bool found;
     text detail;
-    const char *install; /* where it was not found: what to do */
-    const char *without; /* and what is lost meanwhile */
-    json_t *figures;     /* an object; what programs may want to read */
+    const char *install; /* not found: how to get it */
+    const char *without; /* not found: what happens instead */
+    json_t *figures;     /* an object, for programs */
 } finding;
 
 /* ---- the build ------------------------------------------------------------------------------- */

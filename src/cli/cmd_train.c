@@ -33,7 +33,7 @@ typedef struct watch {
     sigset_t held;
     int signal; /* the one received, or 0 */
     bool terminal, quiet;
-    double next; /* when to say something again */
+    double next; /* time of the next message */
 } watch;
 
 static void duration(double seconds, char *out, size_t size)
@@ -82,7 +82,7 @@ static double final_of(const session *s, int entry, int seed)
     return training_final(s->trainings[r->training], r->replica);
 }
 
-/* How many episodes that of a single entry is the mean of. */
+/* How many episodes that return is the mean of. */
 static int recent_of(const session *s, int seed)
 {
     const session_run *r = session_run_of(s, 0, seed);
@@ -158,7 +158,7 @@ static bool look(void *user, const training *t)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* A word as a shell takes it. */
+/* A word, quoted for a shell where needed. */
 static void add_word(text *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -223,7 +223,7 @@ static int report_json(const session *s, const char *json)
     return cli_write_json(json, json_pack("{s:o}", "runs", all));
 }
 
-/* Of one entry every run; of several, each one's mean and standard deviation. */
+/* With one entry, every run; with several, the mean and standard deviation of each. */
 static int report(const session *s, const char *json)
 {
     int rc = report_json(s, json);
@@ -256,7 +256,7 @@ static void report_times(const session *s)
         x.observing += t.observing;
         x.saving += t.saving;
     }
-    double all = s->apart ? each : total; /* in turn, they share it */
+    double all = s->apart ? each : total; /* else they take turns and share it */
     double one = all / 100, rest = all - x.worlds - x.acting - x.updating - x.observing - x.saving;
     if (total < 1) return;
     printf(
@@ -285,7 +285,7 @@ static int train(const session *s, watch *eye)
     return 0;
 }
 
-/* What the command line may get wrong without any config. */
+/* Mistakes of the command line that show without any config. */
 static int check_algos(const char *list)
 {
     const fans_algo_def *found;

@@ -85,14 +85,14 @@ static int finish_output(void)
     return 0;
 }
 
-/* Is it the command line that is wrong? The commands say so by CLI_USAGE; the layers below, which
- * know of no command line, begin their line with the option: "--set sac.lr: ...". */
+/* Is the command line wrong? Commands return CLI_USAGE then; the layers below begin their message
+ * with the option: "--set sac.lr: ...". */
 static bool is_usage(int rc)
 {
     return rc == CLI_USAGE || (rc == FANS_EINVAL && !strncmp(fans_error(), "--", 2));
 }
 
-/* What the user should know though all went well; a message's line, as of an error. */
+/* Warnings: a line like that of an error. */
 static void warn(void *user, fans_log_level level, const char *line)
 {
     (void)user;

@@ -1,4 +1,4 @@
-/* table.c - collects the cells, then prints them as wide as the widest of each column. */
+/* table.c - collects cells, then prints each column as wide as its widest cell; JSON output. */
 #include "cli/table.h"
 
 #include <fcntl.h>
@@ -80,7 +80,7 @@ void table_free(table *t)
 
 static int json_fd = -1; /* the standard output, once it is kept for JSON */
 
-/* What commands print for people goes nowhere from here on. */
+/* From here on, what commands print for people is dropped. */
 int cli_json_to_stdout(void)
 {
     if (json_fd >= 0) return 0;

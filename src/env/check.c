@@ -22,7 +22,7 @@ void check_random_action(rng *r, float *action, int n)
 
 typedef int check_fn(checker *k);
 
-/* Every check tells its own: nothing of an earlier one is left. */
+/* Nothing of an earlier check is left. */
 static void begin(checker *k, const char *check)
 {
     k->detail[0] = 0;
@@ -67,7 +67,7 @@ static void run_checks(checker *k)
     if (k->still->def->truth) run(k, "graph", check_graph);
 }
 
-/* Every factor jumps among least, default and greatest at random steps. */
+/* Every factor jumps between its least, default and greatest value at random steps. */
 static int add_changes(config *c, const fans_env_info *info)
 {
     text ini = {0};
@@ -106,7 +106,7 @@ int env_check(const char *name, const char *const *settings, int count, env_chec
         .name = name, .settings = settings, .setting_count = count, .report = report, .user = user};
     int rc = 0;
     begin(&k, "open");
-    env_source source; /* alone first: its errors are not those of a config */
+    env_source source; /* first alone: these errors are not about a config */
     TRY(env_load(&source, name));
     env_unload(&source);
     TRY(load(&k, &k.still, NULL));

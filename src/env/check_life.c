@@ -1,4 +1,4 @@
-/* check_life.c - checks of whole lives: what holds over a thousand steps. */
+/* check_life.c - checks over a thousand steps of a lifetime. */
 #include <malloc.h>
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "env/checker.h"
 
 enum { MANY_STEPS = 1000 };
-static const double MOST_REWARD = 1e6; /* floats and learning rates do not reach farther */
+static const double MOST_REWARD = 1e6; /* larger ones drown everything else in float sums */
 
 /* ---- a world with buffers, and a record of what happened in it ------------------------------- */
 
@@ -62,7 +62,7 @@ static char *put(char *to, const void *from, size_t n)
     return to + n;
 }
 
-/* Takes `steps` steps and writes all that each of them showed to `record`. */
+/* Takes `steps` steps and records all that each of them shows. */
 static int life_record(life *l, int steps, char *record)
 {
     size_t obs = (size_t)l->task->info.obs_dim * sizeof(float);
@@ -101,7 +101,7 @@ static char *record_new(const task *t)
 int check_shapes(checker *k)
 {
     const fans_env_info *info = &k->still->info;
-    checker_saw(k, "%d observations, %d actions, horizon %d, %d factors", info->obs_dim,
+    checker_saw(k, "observations %d, actions %d, horizon %d, factors %d", info->obs_dim,
                 info->act_dim, info->horizon, info->factor_count);
     if (info->views > 0 && (!k->still->def->draw || info->height < 1 || info->width < 1))
         return fans_fail(
@@ -263,7 +263,7 @@ out:
     return rc;
 }
 
-/* Bytes that the C library has handed out, to plugins too. */
+/* Bytes in use on the heap, including those of plug-ins. */
 static size_t heap(void)
 {
     struct mallinfo2 m = mallinfo2();

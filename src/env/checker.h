@@ -6,9 +6,8 @@
 #include "env/check.h"
 #include "env/world.h"
 
-/* Two tasks are made of the environment: one without any change, and one in which every factor
- * jumps between its least, its own and its greatest value at random steps. What must hold always is
- * tried in the second. */
+/* Makes two tasks of the environment: one without changes, and one in which every factor jumps
+ * between its least, default and greatest value at random steps. */
 typedef struct checker {
     const char *name;
     const char *const *settings;

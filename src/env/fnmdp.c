@@ -3,15 +3,15 @@
  *     s_i,t+1 = f_i(parents of i among s_t, a_t, theta^s) + noise
  *     r_t     = h(parents among s_t, a_t; all of theta^r) + noise
  *
- * The reward is that of the state in which the action is taken, as the equation has it. A step runs
+ * The reward depends on the state in which the action is taken. A step runs
  * under the factors that the schedule set for it: in the indices of the paper, the theta^s_{t+1} of
  * the transition out of s_t and the theta^r_t of its reward carry the number of the same step.
  *
  * The functions are sums of bounded features, one per edge, and a product of two of them here and
- * there. A random network would be as smooth, but might all but ignore one of its inputs; here the
- * weight of every edge is bounded below, so each true parent matters visibly. The graph is drawn so
- * that actions excite every state through at most one other: a world which random actions
- * leave at rest could not be learned by anyone. States keep a memory of themselves (the diagonal of
+ * there. A random network would be as smooth but might ignore one of its inputs; here the weight of
+ * every edge has a lower bound, so each true parent matters. The graph is drawn so
+ * that actions excite every state through at most one other: a world that stays at rest under
+ * random actions could not be learned. States keep a memory of themselves (the diagonal of
  * C_ss is 1); every factor of the dynamics touches a state; a factor of the reward also
  * multiplies one of the states that the reward reads, or it would not change what is best to do. */
 #include <math.h>
@@ -94,7 +94,8 @@ static void shuffle(rng *r, int *list, int n)
     }
 }
 
-/* The first half of a random order hears an action itself, the rest at least one of that half. */
+/* In a random order, each state of the first half has an action as parent, the others a state of
+ * that half. */
 static void ensure_excitation(fnmdp *w, rng *r)
 {
     int order[64], front = (w->d + 1) / 2;
@@ -191,7 +192,7 @@ static void name_factors(fnmdp *w)
     }
 }
 
-/* As the equations above have them: s0, s1, ... and a0, a1, ... */
+/* s0, s1, ... and a0, a1, ..., as in the equations above. */
 static void name_nodes(fnmdp *w)
 {
     for (int i = 0; i < w->d + w->m; i++) {

@@ -4,8 +4,8 @@
  *
  * The wind is a constant force on the root's x-slide through all sub-steps. It acts as a
  * generalised force (qfrc_applied), since MuJoCo's callbacks are process-wide. Motor gain and
- * disabled joints change the actuators' gains, so that the control range stays what it is. The
- * control cost counts the action as commanded, whatever the motors make of it. */
+ * disabled joints change the actuators' gains, so that the control range stays the same. The
+ * control cost counts the commanded action. */
 #include <math.h>
 #include <string.h>
 

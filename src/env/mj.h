@@ -6,7 +6,7 @@
  *
  * MuJoCo reports a fatal error by a callback that must not return, and repairs a NaN by a silent
  * reset. Here both become an ordinary error that names the environment. A sim that has failed must
- * be reset or restored before its next step. By custom the sim is the first member of a MuJoCo
+ * be reset or restored before its next step. By convention the sim is the first member of a MuJoCo
  * environment's struct, so that tests and drawing can reach it.
  *
  * Sizes such as m->nbody are int in MuJoCo 2 and 64 bits wide today: cast them. */
@@ -27,7 +27,7 @@ typedef struct sim {
 } sim;
 
 /* Where the file `asset` of the assets folder is: $FANS_ASSETS, the folders of an installation or a
- * bundle beside the program, the source tree. A name that starts with a slash is used as it is. */
+ * bundle next to the program, the source tree. A name that starts with a slash is used as it is. */
 int sim_asset(char *path, size_t size, const char *asset);
 
 /* Loads an MJCF file of the assets folder. `name` is the environment's and must outlive the sim. */

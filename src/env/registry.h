@@ -1,4 +1,4 @@
-/* registry.h - finds environments: built in, or in a shared library of the user's. */
+/* registry.h - finds environments: built-in ones, and the user's in shared libraries. */
 #ifndef ENV_REGISTRY_H
 #define ENV_REGISTRY_H
 

@@ -4,8 +4,8 @@
  *
  * After the Meta-World benchmark's XYZ control: an action moves a mocap body by up to a centimetre
  * along each axis, within a box; the hand is welded to it and follows. The fourth entry opens (-1)
- * or closes (1) the gripper. An episode starts with the hand at rest at (0, 0.6, 0.2): the arm is
- * let settle there once, when the environment is made, and every reset returns to that state.
+ * or closes (1) the gripper. An episode starts with the hand at rest at (0, 0.6, 0.2): the arm
+ * settles there once, when the environment is made, and every reset returns to that state.
  *
  * The observation is the hand's position relative to (0, 0.75, 0.2), at resets as in steps. */
 #include <math.h>

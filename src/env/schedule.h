@@ -68,18 +68,18 @@ void schedule_free(schedule *s);
 int schedule_rules(const schedule *s);
 int schedule_factor(const schedule *s, int k);
 
-/* What there is to know about rule k beforehand, for agents that may know it. */
+/* What is known about rule k in advance, for agents that may know it. */
 fans_moving schedule_moving(const schedule *s, int k);
 
 /* True where the next value of rule k depends on the present one (not so for samples). */
 bool schedule_has_memory(const schedule *s, int k);
 
-/* Goes from the step before `now` to `now` (or to the start of the lifetime, when now->t is 0):
+/* Advances from the step before `now` to `now` (or to the start of the lifetime, when now->t is 0):
  * updates states[rules], writes values[rules], and returns true where a new segment begins. */
 bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
                       sched_state *states, double *values);
 
-/* Appends the sections as they were understood. */
+/* Appends the resolved sections. */
 void schedule_dump(const schedule *s, text *out);
 
 #endif

@@ -109,7 +109,7 @@ out:
 
 int task_open(const task *t, void **env)
 {
-    fans_env_info info;
+    fans_env_info info = {0};
     int rc = call_open(t->def, env, &info, t->values, (uint64_t)t->options->world_seed);
     return rc < 0 ? fans_fail_within(rc, "%s", t->def->name) : 0;
 }

@@ -23,8 +23,8 @@ typedef struct task {
     option_group group;      /* common and own options of [env] together */
     option *rows;
     schedule *change;
-    void *sample; /* an environment that owns what `info` points to ... */
-    char **names; /* ... but names that it did not give, which are these */
+    void *sample; /* an environment that owns what `info` points to */
+    char **names; /* [name_count] default names, where it gave none */
     int name_count;
 } task;
 
@@ -32,7 +32,7 @@ typedef struct task {
 int task_load(task **out, config *c);
 void task_free(task *t);
 
-/* Appends these sections as they were understood; they read back to the same task. */
+/* Appends the resolved sections; they read back to the same task. */
 void task_dump(const task *t, text *out);
 
 /* Opens one more environment of this task; it has the same info. */

@@ -111,7 +111,7 @@ static int start_ffmpeg(video *v, int format, double rate)
     return rc;
 }
 
-/* Ends ffmpeg's input, waits for it, and turns a failure of its into an error of ours. */
+/* Ends ffmpeg's input, waits for it, and turns its failure into an error of ours. */
 static int finish_ffmpeg(video *v)
 {
     char said[512] = "";
@@ -140,7 +140,7 @@ static int send_frame(video *v, const uint8_t *rgb)
         ssize_t n = send(v->pipe, rgb, left, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {
-            int rc = finish_ffmpeg(v); /* it has gone: its own words say why */
+            int rc = finish_ffmpeg(v); /* it has ended: its message says why */
             return rc < 0 ? rc : fans_fail(FANS_EIO, "%s: ffmpeg stopped early", v->path);
         }
         rgb += n;

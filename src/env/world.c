@@ -1,8 +1,8 @@
 /* world.c - steps one environment through its changing lifetime.
  *
- * Order of things, at the end of a step: the outcome is written; the clocks move on; the schedule
- * sets the factors of the coming step; only then, where the episode ended, is the environment
- * reset, so that a reset already sees the new episode's factors. */
+ * At the end of a step, in this order: the outcome is written; the clocks advance; the schedule
+ * sets the factors of the next step; the environment is reset if the episode ended, so that a reset
+ * already sees the new episode's factors. */
 #include "env/world.h"
 
 #include <assert.h>
@@ -95,7 +95,7 @@ void world_free(world *w)
     mem_free(w);
 }
 
-/* Puts the environment and the place in its life in front of the message. */
+/* Prefixes the message with the environment, the episode and the step. */
 static int fail_here(const world *w, int code)
 {
     return fans_fail_within(code, "%s, episode %lld, step %lld", w->def->name,
@@ -139,7 +139,7 @@ static int set_factor(world *w, int factor, double value)
     return rc < 0 ? fans_fail_within(rc, "%s = %g", w->info->factors[factor].name, value) : 0;
 }
 
-/* Brings the factors to what the schedule says for the present time. */
+/* Sets the factors as the schedule says for this time. */
 static int move_factors(world *w)
 {
     bool start = w->now.time.t == 0;

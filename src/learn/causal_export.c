@@ -1,5 +1,5 @@
-/* causal_export.c - the graph for people and programs: text, Graphviz, and JSON, which reads back
- * to the same graph. The drawing is in causal_svg.c. */
+/* causal_export.c - the graph as text, Graphviz and JSON, and back from JSON. The drawing is in
+ * causal_svg.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static const char *name_of(const causal_graph *g, node_kind kind, int i, char bu
 
 typedef void edge_fn(const causal_graph *g, node cause, node effect, double probability, text *out);
 
-/* Calls fn for every edge that is there. */
+/* Calls fn for every edge. */
 static void each_edge(const causal_graph *g, edge_fn *fn, text *out)
 {
     for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
@@ -206,7 +206,7 @@ json_t *causal_json(const causal_graph *g)
     return all;
 }
 
-/* Sizes beyond this are no graph of ours, and squares of them would be too much memory. */
+/* Our graphs are smaller, and the square of a larger size would need too much memory. */
 enum { MOST = 1000 };
 
 static int read_size(const json_t *j, const char *name, int least, int *out)

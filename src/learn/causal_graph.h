@@ -1,7 +1,7 @@
-/* causal_graph.h - the learned graph: probabilities, decisions, what of it matters, how right it
- * is.
+/* causal_graph.h - the learned graph: its edges, the part that matters for reward, and scores
+ * against a known graph.
  *
- * Masks are [effect][cause], as in docs/notation.md. An edge is there when its probability is above
+ * Masks are [effect][cause], as in docs/notation.md. An edge exists where its probability exceeds
  * the threshold. */
 #ifndef LEARN_CAUSAL_GRAPH_H
 #define LEARN_CAUSAL_GRAPH_H

@@ -42,7 +42,7 @@ static int find_ends(beliefs *b)
     for (size_t i = 0; i < t->rows; i++)
         if (i + 1 == t->rows || csv_at(t, i + 1, 2) <= csv_at(t, i, 2)) /* tau starts again */
             b->last[b->count++] = (int)i;
-    /* of an episode that has only begun, nothing can be known yet */
+    /* an episode that has only begun says nothing yet */
     if (b->count > 1 && csv_at(t, t->rows - 1, 2) == 0) b->count--;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* contest.c - from a heap of runs to tasks, methods, labels and colours. */
+/* contest.c - sorts runs into tasks and methods, with labels and colours. */
 #include "report/contest.h"
 
 #include <limits.h>

@@ -25,7 +25,7 @@ typedef struct method {
     double *scores; /* [n] the same of every seed */
 } method;
 
-/* A task, and who was tried on it. */
+/* A task, and the methods tried on it. */
 typedef struct contest {
     char *label;
     method *methods;

@@ -70,7 +70,7 @@ static void write_r2(const beliefs *b, text *out)
     text_add(out, "</table></div>\n");
 }
 
-/* Episodes in a trace, the last ones: of more, one would see no single change. */
+/* Last episodes in a trace: with more, single changes could not be seen. */
 enum { TRACE = 150 };
 
 static void write_trace(const beliefs *b, int factor, double *x, double *truth, double *guess,

@@ -109,7 +109,7 @@ static int find_columns(const csv *t, const char *file, int *at)
     return 0;
 }
 
-/* Trailing means, each summed anew: a running sum would carry rounding along. */
+/* Trailing means, each summed afresh: a running sum would accumulate rounding errors. */
 static void smooth(record *r)
 {
     for (int i = 0; i < r->episodes; i++) {

@@ -1,4 +1,4 @@
-/* record.h - one run as its folder tells it. */
+/* record.h - one run, read from its folder. */
 #ifndef REPORT_RECORD_H
 #define REPORT_RECORD_H
 
@@ -21,7 +21,7 @@ typedef struct record {
     setting *settings;
     size_t setting_count, setting_capacity;
     const char *algo;
-    long seed, planned; /* episodes of full length that were asked for */
+    long seed, planned; /* episodes to train */
     bool done;
     double wall; /* seconds; NaN while it is not done */
 

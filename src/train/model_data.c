@@ -1,5 +1,5 @@
-/* model_data.c - data for a model: lived with random actions, or read from what `fans rollout
- * --csv` wrote. */
+/* model_data.c - data for a model: collected with random actions, or read from a file of `fans
+ * rollout --csv`. */
 #include <string.h>
 
 #include "base/csv.h"
@@ -32,7 +32,7 @@ out:
     return rc;
 }
 
-/* The factors of the coming step, each with its kind. */
+/* The factors of the next step, sorted by kind. */
 static void note_factors(collector *c, const fans_env_info *info)
 {
     int s = 0, r = 0;

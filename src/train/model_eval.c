@@ -1,4 +1,4 @@
-/* model_eval.c - how good a model is: its graph, its beliefs and its predictions, on fresh data. */
+/* model_eval.c - how good a model is: its graph, its beliefs and its predictions, on new data. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,13 +112,13 @@ static int visit(probe *p, int i)
     TRY(belief_correct(p->b));
     if (++p->step == 10) record(p, EVAL_TEN, &row);
     if (p->step == p->episodes * 7 % p->m->task->info.horizon + 1)
-        record(p, EVAL_ANY, &row); /* some step, another in each episode */
+        record(p, EVAL_ANY, &row); /* a different step in each episode */
     if (ends || i == last) record(p, EVAL_END, &row);
 out:
     return rc;
 }
 
-/* The same errors with theta held at its average: a model that does not follow the change. */
+/* The same errors with theta at its average: a model that ignores the changes. */
 static int visit_blind(probe *p, int i)
 {
     fnvae_row row = lifetime_at(p->life, i);

@@ -29,7 +29,7 @@ static int understand(model_run *m, config *c)
     TRY(task_load(&m->task, c));
     TRY(config_take(c, fnvae_option_group(), "fnvae", &m->o));
     TRY(config_take(c, model_option_group(), "model", &m->data));
-    TRY(sections_skip(c)); /* what the same file says to `fans train` */
+    TRY(sections_skip(c)); /* meant for `fans train` */
     TRY(config_check_taken(c));
     count_factors(m);
     if (m->task->info.factor_count > EVAL_FACTORS)

@@ -36,11 +36,10 @@ int model_run_collect(const model_run *m, lifetime **out, uint32_t index, int co
 /* The transitions of a file that `fans rollout --csv` wrote for this task. */
 int model_run_read(const model_run *m, lifetime **out, const char *path);
 
-/* The folder. `open` also makes the model; `may_save` refuses one whose config.ini is a training's.
- */
+/* The folder. `open` also makes the model; `may_save` refuses the folder of a training run. */
 int model_run_may_save(const char *folder);
 int model_run_save(const model_run *m, const char *folder);
-int model_run_resume(model_run *m, const char *folder); /* into one that was made the same way */
+int model_run_resume(model_run *m, const char *folder); /* the config must be the same */
 int model_run_open(model_run *m, const char *folder, const char *device, int threads);
 
 /* ---- judging (model_eval.c) ------------------------------------------------------------------ */
