@@ -223,7 +223,7 @@ static void every_export_names_its_nodes(void **state)
     (void)state;
     causal_graph *g = chain();
     text t = {0};
-    assert_ok(causal_graph_name(g, actions, states)); /* names may be given again */
+    assert_ok(causal_graph_name(g, states, states)); /* names may be given again */
     assert_ok(causal_graph_name(g, states, actions));
     causal_text(g, &t);
     assert_non_null(strstr(t.s, "s_min     torso_z pitch vx\n"));
