@@ -19,7 +19,11 @@ static int load_env(task **out, const char *name)
     env_source source;
     char setting[OPTION_TEXT + 16];
     int rc = env_load(&source, name);
-    if (rc < 0) return rc == FANS_EINVAL ? fans_fail_within(CLI_USAGE, "list") : rc;
+    if (rc == FANS_EINVAL) {
+        fans_fail_within(rc, "list");
+        return CLI_USAGE;
+    }
+    if (rc < 0) return rc;
     env_unload(&source);
     snprintf(setting, sizeof setting, "env.name=%s", name);
     rc = config_new(&c);

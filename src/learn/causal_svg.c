@@ -198,61 +198,29 @@ static void draw_nodes(const drawing *d)
 #define INK(what, plain, variable) what ":" plain ";" what ":var(" variable ")"
 #define WASH(plain, variable, share) \
     "fill:" plain ";fill:color-mix(in srgb,var(" variable ") " share ",var(--gp))"
-/* clang-format off: it would indent each line after the macro before it */
+/* clang-format would indent every line after the macro of the line before */
+/* clang-format off */
 static const char STYLE[] =
     ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gw:#5b6570;"
     "--gs:#0072b2;--ga:#00805d;--gt:#c65600;"
     "background:var(--gp);font:11px system-ui,\"DejaVu Sans\",sans-serif;text-anchor:middle}"
     "@media(prefers-color-scheme:dark){.causal{--gp:#14181d;--gi:#e4e8ec;--go:#6b7682;--gw:#9aa5b1;"
     "--gs:#56b4e9;--ga:#2ecc9b;--gt:#ff9a56}}"
-    ".causal text{" INK(
-        "fill", "#1c2127",
-        "--gi") "}"
-                ".causal .soft{" INK(
-                    "fill", "#6b7682",
-                    "--go") "}"
-                            ".causal .head{font-weight:600}.causal .up{font-size:9px}"
-                            ".causal path{fill:none;stroke-width:1.2}"
-                            ".causal path:hover{stroke-width:3;stroke-opacity:1}"
-                            ".causal .s{" INK(
-                                "stroke", "#0072b2",
-                                "--gs") "}"
-                                        ".causal .a{" INK(
-                                            "stroke", "#00805d",
-                                            "--ga") "}"
-                                                    ".causal .t{" INK(
-                                                        "stroke", "#c65600",
-                                                        "--gt") "}"
-                                                                ".causal .r{" INK(
-                                                                    "stroke", "#1c2127",
-                                                                    "--gi") "}"
-                                                                            ".causal .off{" INK(
-                                                                                "stroke", "#98a2ad",
-                                                                                "--go") "}"
-                                                                                        ".causal "
-                                                                                        ".node{"
-                                                                                        "stroke-"
-                                                                                        "width:1."
-                                                                                        "2;" INK(
-                                                                                            "fill",
-                                                                                            "#fff",
-                                                                                            "--gp") "}"
-                                                                                                    ".causal .node.s{" WASH(
-                                                                                                        "#c7dfed",
-                                                                                                        "--gs",
-                                                                                                        "22%") "}"
-                                                                                                               ".causal .node.a{" WASH(
-                                                                                                                   "#c7e3db",
-                                                                                                                   "--ga",
-                                                                                                                   "22%") "}"
-                                                                                                                          ".causal .node.t{" WASH(
-                                                                                                                              "#f2d9c7",
-                                                                                                                              "--gt",
-                                                                                                                              "22%") "}"
-                                                                                                                                     ".causal .node.r{" WASH(
-                                                                                                                                         "#dbdcdd",
-                                                                                                                                         "--gi",
-                                                                                                                                         "16%") "}";
+    ".causal text{" INK("fill", "#1c2127", "--gi") "}"
+    ".causal .soft{" INK("fill", "#6b7682", "--go") "}"
+    ".causal .head{font-weight:600}.causal .up{font-size:9px}"
+    ".causal path{fill:none;stroke-width:1.2}"
+    ".causal path:hover{stroke-width:3;stroke-opacity:1}"
+    ".causal .s{" INK("stroke", "#0072b2", "--gs") "}"
+    ".causal .a{" INK("stroke", "#00805d", "--ga") "}"
+    ".causal .t{" INK("stroke", "#c65600", "--gt") "}"
+    ".causal .r{" INK("stroke", "#1c2127", "--gi") "}"
+    ".causal .off{" INK("stroke", "#98a2ad", "--go") "}"
+    ".causal .node{stroke-width:1.2;" INK("fill", "#fff", "--gp") "}"
+    ".causal .node.s{" WASH("#c7dfed", "--gs", "22%") "}"
+    ".causal .node.a{" WASH("#c7e3db", "--ga", "22%") "}"
+    ".causal .node.t{" WASH("#f2d9c7", "--gt", "22%") "}"
+    ".causal .node.r{" WASH("#dbdcdd", "--gi", "16%") "}";
 /* clang-format on */
 
 /* Names a group of factors, above its first. */
