@@ -31,9 +31,13 @@ enum { CURRENT, LANDING, FACTORS };
 
 /* What may change: name, what it changes, range, default, meaning. */
 static const fans_factor factors[FACTORS] = {
-    {"current", FANS_DYNAMICS, -1, 1, 0, "m/s, how fast the water flows along"},
+    {"current", FANS_DYNAMICS, -1, 1, 0, "m/s, speed of the water"},
     {"landing", FANS_REWARD, -10, 10, 0, "m, where along the far bank to land"},
 };
+
+/* What graphs and CSV files call observations and actions. */
+static const char *const obs_names[] = {"along", "across", "speed_along", "speed_across"};
+static const char *const act_names[] = {"thrust_along", "thrust_across"};
 
 /* Numbers that a config may set in [env]. */
 enum { WIDTH, OPTIONS };
@@ -55,8 +59,13 @@ static int open_boat(void **env, fans_env_info *info, const double *values, uint
     boat *b = calloc(1, sizeof *b);
     if (!b) return fans_fail(FANS_ENOMEM, "no memory for a boat");
     b->width = values[WIDTH];
-    *info = (fans_env_info){
-        .obs_dim = 4, .act_dim = 2, .horizon = 100, .factors = factors, .factor_count = FACTORS};
+    *info = (fans_env_info){.obs_dim = 4,
+                            .act_dim = 2,
+                            .horizon = 100,
+                            .factors = factors,
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = b;
     return 0;
 }
@@ -110,7 +119,7 @@ static int set_factor(void *env, int factor, double value)
 {
     boat *b = env;
     if (!(value >= factors[factor].low && value <= factors[factor].high))
-        return fans_fail(FANS_EINVAL, "must lie between %g and %g", factors[factor].low,
+        return fans_fail(FANS_EINVAL, "must be between %g and %g", factors[factor].low,
                          factors[factor].high);
     b->factor[factor] = value;
     return 0;

@@ -1,19 +1,24 @@
 /* env.h - how to write an environment.
  *
- * An environment is one constant fans_env_def and a private state. It knows nothing of agents,
- * schedules, horizons or threads:
+ * An environment is one constant fans_env_def and a private state. It need not know about agents,
+ * schedules, time limits or threads:
  *
- *  - The caller owns every buffer; the environment writes its slice.
- *  - What may change in its world is listed as **factors** (wind, mass, target speed). One function
- *    sets a factor; FANS calls it whenever the schedule in the config moves that factor, and never
- *    between the two halves of a step.
- *  - All its randomness comes from the stream it is handed, so that one seed gives one world.
- *  - Its state can be written to memory and read back, bit for bit.
+ *  - The caller owns every buffer; the environment writes into it.
+ *  - Whatever may change in its world is a **factor** (wind, mass, target speed). `set_factor` sets
+ *    one; FANS calls it whenever the schedule in the config moves that factor, and never during a
+ *    step. `open` starts every factor at its `initial` value; FANS sets them all once more before
+ *    the first reset of a lifetime, so that all lifetimes start alike.
+ *  - All its randomness comes from the stream it is given, so that one seed gives one world.
+ *  - Its state can be saved and restored, bit for bit.
+ *  - A function that returns int returns 0, or a FANS_E code after fans_fail has said why.
  *
- * Built-in environments are registered in src/env/list.h. One of your own is a shared library that
- * exports `const fans_env_def fans_env`; name the file where a config or a command takes an
- * environment, by its path from the folder in which the tool is started. examples/custom_env.c is a
- * complete one, and `fans check` tests any of them.
+ * Built-in environments are registered in src/env/list.h. Your own is a shared library that exports
+ * `const fans_env_def fans_env`. Give its path wherever a config or a command takes an environment;
+ * a relative path starts in the folder where the tool runs. examples/custom_env.c is a complete
+ * one; `fans check` tests it, `fans list envs ./mine.so` shows it.
+ *
+ * In C++ write `extern "C" FANS_API const fans_env_def fans_env = {...}`: without extern "C" a
+ * constant is private to its file. Let no exception leave a function.
  */
 #ifndef FANS_ENV_H
 #define FANS_ENV_H
@@ -28,8 +33,8 @@
 extern "C" {
 #endif
 
-/* Changes whenever a struct below changes; a library built against another one is refused. */
-#define FANS_ENV_ABI 1
+/* Grows whenever a struct below changes; a library built for another version is refused. */
+#define FANS_ENV_ABI 2
 
 /* ---- what an environment tells about itself -------------------------------------------------- */
 
@@ -40,7 +45,7 @@ typedef struct fans_factor {
     const char *name; /* as in [change.NAME] */
     fans_factor_kind kind;
     double low, high; /* fans_env_def.set_factor accepts these values and no others */
-    double initial;   /* the value without any schedule */
+    double initial;   /* the value after `open`, and always where no schedule moves it */
     const char *help; /* unit and meaning, in a few words */
 } fans_factor;
 
@@ -62,19 +67,23 @@ typedef struct fans_env_option {
 
 /* Filled in by `open`; constant while the environment lives. */
 typedef struct fans_env_info {
-    int obs_dim, act_dim;       /* actions lie in [-1, 1] */
+    int obs_dim, act_dim;       /* actions are in [-1, 1] */
     int horizon;                /* steps after which an episode is truncated */
     const fans_factor *factors; /* owned by the environment */
     int factor_count;
     /* An environment with cameras: `draw` gives views × height × width × 3 bytes (RGB). */
     int views, height, width;
+    /* Names for graphs, tables and CSV columns, such as torso_z: 1 to 31 of a-z, 0-9, '_' and '.',
+     * each once. Owned by the environment. NULL: obs0, obs1, ... and act0, act1, ... */
+    const char *const *obs_names; /* [obs_dim] */
+    const char *const *act_names; /* [act_dim] */
 } fans_env_info;
 
-/* The result of one step, apart from the observation. */
+/* The result of one step, besides the observation. */
 typedef struct fans_env_result {
     double reward;
-    bool terminated; /* the world ended here: no value beyond. A time limit is not this. */
-    double success;  /* 0 or 1 where the task has a notion of it, else NaN */
+    bool terminated; /* the episode ended for good, with no value beyond; not by a time limit */
+    double success;  /* 0 or 1, or NaN where the task has no such notion */
 } fans_env_result;
 
 /* ---- randomness ------------------------------------------------------------------------------ */
@@ -93,7 +102,7 @@ typedef struct fans_env_def {
     int option_count;
 
     /* Makes an environment and describes it. `options` holds one value per entry of the list above,
-     * within its range; `seed` fixes whatever is random about the world itself (not its episodes).
+     * within its range; `seed` fixes what is random about the world itself, not about its episodes.
      */
     int (*open)(void **env, fans_env_info *info, const double *options, uint64_t seed);
     void (*close)(void *env);
@@ -105,8 +114,7 @@ typedef struct fans_env_def {
      * clipped. Must not allocate. */
     int (*step)(void *env, fans_rng *r, const float *action, float *obs, fans_env_result *result);
 
-    /* Sets factor number `factor`; takes effect from the next step or reset on. Must not allocate.
-     */
+    /* Sets a factor, from the next step or reset on; fails outside its range. Must not allocate. */
     int (*set_factor)(void *env, int factor, double value);
 
     /* The whole state, factors included, as `state_bytes(env)` bytes. */
@@ -114,7 +122,7 @@ typedef struct fans_env_def {
     void (*save)(const void *env, void *bytes);
     void (*restore)(void *env, const void *bytes);
 
-    /* Optional (NULL): the cameras of an agent; a picture for people, RGB, top row first. */
+    /* Optional (NULL): what an agent's cameras see; a picture for people. RGB, top row first. */
     int (*draw)(void *env, uint8_t *pixels);
     int (*picture)(void *env, int width, int height, uint8_t *rgb);
 

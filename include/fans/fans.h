@@ -32,7 +32,7 @@ enum {
     FANS_ENOMEM = -2,   /* memory ran out */
     FANS_EIO = -3,      /* a file could not be read or written */
     FANS_EFORMAT = -4,  /* a file is not what it should be */
-    FANS_ENUMERIC = -5, /* NaN or infinity where a number must stand */
+    FANS_ENUMERIC = -5, /* NaN or infinity instead of a number */
     FANS_ENOSUP = -6,   /* this build or this machine cannot do it */
     FANS_ESTOP = -7     /* stopped on request */
 };

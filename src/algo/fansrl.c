@@ -50,6 +50,7 @@ enum { DEFAULT_FACTORS = 8 }; /* of a kind, where the options do not say */
 typedef struct fansrl {
     const fansrl_options *o;
     fnvae_options *fo;
+    const fans_env_info *info;
     int replicas, worlds, rows;
     int d, m, n, width; /* n = p + q; a belief has n or, with log_std, 2 n numbers */
     agent *agent;
@@ -280,6 +281,7 @@ static int record(void *self, nn_graph *g, replay *r)
     int rc = 0;
     TRY(check_replay(a, r));
     TRY(causal_graph_new(&a->graph, z));
+    TRY(causal_graph_name(a->graph, a->info->obs_names, a->info->act_names));
     TRY(fnvae_new(&a->model, g, r, a->fo, z));
     TRY(belief_new(&a->belief, a->model));
     TRY(refresh_new(&a->refresh, a->model, r, 0, a->o->log_std));
@@ -389,6 +391,7 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
     if (!a) return FANS_ENOMEM;
     *a = (fansrl){.o = fans_options(s, "fans"),
                   .fo = fans_options(s, "fnvae"),
+                  .info = s->info,
                   .pool = s->pool,
                   .replicas = s->replicas,
                   .worlds = s->worlds,

@@ -74,7 +74,7 @@ static const char *place(const config *c, int layer, int line, char *out, size_t
     return out;
 }
 
-/* While a layer is read: where, and what went wrong first. */
+/* A layer being read: the position, and the first error. */
 typedef struct reading {
     config *c;
     const char *rest; /* of the text */
@@ -87,7 +87,7 @@ static int add_entry(reading *r, const char *section, const char *key, const cha
     char at[512];
     place(c, r->layer, r->line, at, sizeof at);
     if (!*section)
-        return fans_fail(FANS_EINVAL, "%s: '%s' stands before the first [section]", at, key);
+        return fans_fail(FANS_EINVAL, "%s: '%s' comes before the first [section]", at, key);
     for (size_t i = 0; i < c->count; i++) {
         entry *e = &c->entries[i];
         if (e->layer == r->layer && !strcmp(e->section, section) && !strcmp(e->key, key))
@@ -112,8 +112,8 @@ static int on_entry(void *user, const char *section, const char *key, const char
     return r->rc == 0;
 }
 
-/* Hands libinih one line at a time: this is how we know the number of the line. Indentation goes,
- * because libinih takes an indented line for more of the value before it. */
+/* Hands libinih one line at a time, which is how we know its number. Strips indentation, because
+ * libinih takes an indented line as a continuation of the value before it. */
 static char *next_line(char *out, int size, void *stream)
 {
     reading *r = stream;
@@ -154,7 +154,7 @@ int config_add_text(config *c, const char *name, const char *ini)
     return bad_line < 0 ? fans_fail(FANS_ENOMEM, "%s: out of memory", name) : 0;
 }
 
-/* No bytes but those of text, so that messages can quote from it. */
+/* Text only, so that messages can quote from it. */
 static bool is_text(const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -181,11 +181,13 @@ int config_add_setting(config *c, const char *setting)
     const char *equals = strchr(setting, '=');
     size_t length = equals ? (size_t)(equals - setting) : 0;
     if (length == 0 || length >= sizeof path)
-        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
+        return fans_fail(FANS_EINVAL, "--set %.200s: a setting is written SECTION.KEY=VALUE",
+                         setting);
     snprintf(path, sizeof path, "%.*s", (int)length, setting);
     char *dot = strrchr(path, '.');
     if (!dot || dot == path || !dot[1])
-        return fans_fail(FANS_EINVAL, "a setting is written section.key=value, not '%s'", setting);
+        return fans_fail(FANS_EINVAL, "--set %.200s: a setting is written SECTION.KEY=VALUE",
+                         setting);
     *dot = 0;
     reading r;
     char name[OPTION_TEXT + 16];
@@ -194,16 +196,30 @@ int config_add_setting(config *c, const char *setting)
     return rc < 0 ? rc : add_entry(&r, path, dot + 1, equals + 1);
 }
 
-const char *config_get(const config *c, const char *section, const char *key)
+/* The first entry of the highest layer that sets the key, or any key where `key` is NULL. */
+static const entry *highest(const config *c, const char *section, const char *key)
 {
     const entry *best = NULL;
     for (size_t i = 0; i < c->count; i++) {
         const entry *e = &c->entries[i];
-        if (!strcmp(e->section, section) && !strcmp(e->key, key) &&
-            (!best || e->layer >= best->layer))
-            best = e;
+        if (strcmp(e->section, section) || (key && strcmp(e->key, key))) continue;
+        if (!best || e->layer > best->layer) best = e;
     }
-    return best ? best->value : NULL;
+    return best;
+}
+
+const char *config_get(const config *c, const char *section, const char *key)
+{
+    const entry *e = highest(c, section, key);
+    return e ? e->value : NULL;
+}
+
+int config_blame(const config *c, const char *section, const char *key, int code)
+{
+    char at[512];
+    const entry *e = highest(c, section, key);
+    if (!e) return code;
+    return fans_fail_within(code, "%s", place(c, e->layer, e->line, at, sizeof at));
 }
 
 int config_take(config *c, const option_group *g, const char *section, void *options)
@@ -211,7 +227,7 @@ int config_take(config *c, const option_group *g, const char *section, void *opt
     char at[512];
     options_default(g, options);
     if (push_text(&c->known, &c->known_count, &c->known_capacity, section) < 0) return FANS_ENOMEM;
-    for (size_t i = 0; i < c->count; i++) { /* entries stand in order of layers */
+    for (size_t i = 0; i < c->count; i++) { /* entries are in order of layers */
         entry *e = &c->entries[i];
         if (strcmp(e->section, section)) continue;
         e->taken = true;

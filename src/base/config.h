@@ -1,8 +1,8 @@
 /* config.h - configuration in layers: defaults < preset < file < command line.
  *
- * Reading and understanding are two steps, because what a section may hold depends on others (the
- * environment decides which factors can change). A config first only collects entries; modules
- * then take the sections they know; what nobody took is an error. */
+ * Reading and understanding are two steps, because what a section may hold depends on other
+ * sections (the environment decides which factors can change). A config first collects entries;
+ * modules then take the sections they know; an entry that no module took is an error. */
 #ifndef BASE_CONFIG_H
 #define BASE_CONFIG_H
 
@@ -13,7 +13,7 @@ int config_new(config **out);
 void config_free(config *c);
 
 /* Adds a layer over the earlier ones: an INI file, INI text, or one "section.key=value". Within a
- * layer a key may stand only once. `name` is what messages call the text. */
+ * layer a key may appear only once. `name` is what messages call the text. */
 int config_add_file(config *c, const char *path);
 int config_add_text(config *c, const char *name, const char *ini);
 int config_add_setting(config *c, const char *setting);
@@ -21,21 +21,25 @@ int config_add_setting(config *c, const char *setting);
 /* The value of section.key in the highest layer, or NULL. Does not mark it as taken. */
 const char *config_get(const config *c, const char *section, const char *key);
 
+/* Prefixes this thread's message with the place that set section.key (or any key of the section,
+ * where key is NULL) in the highest layer; returns `code`. */
+int config_blame(const config *c, const char *section, const char *key, int code);
+
 /* Fills `options` with defaults, then with every entry of `section`, lowest layer first. */
 int config_take(config *c, const option_group *g, const char *section, void *options);
 
-/* Marks a section as known, whatever it holds: it belongs to a part that is not wanted now. */
+/* Marks a section as known without reading it: it belongs to a part that is not used now. */
 int config_skip(config *c, const char *section);
 
 /* The i-th distinct section whose name begins with `prefix`, in order of appearance; NULL past the
- * last. For sections that come once per name, such as [change.wind]. */
+ * last. For sections with a name in them, such as [change.wind]. */
 const char *config_section(const config *c, const char *prefix, int i);
 
-/* Appends the values in force of all that was not taken yet, in alphabetical order: configs with
- * the same text say the same to whoever takes it. */
+/* Appends the effective values of all entries not yet taken, in alphabetical order: two configs
+ * with the same text mean the same. */
 int config_rest(const config *c, text *out);
 
-/* An error that names the place of the first entry that no config_take has covered. */
+/* Fails on the first entry that no config_take has covered, and names its place. */
 int config_check_taken(const config *c);
 
 #endif

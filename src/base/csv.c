@@ -25,8 +25,8 @@ static int read_head(csv *t, const char *line, size_t length)
     return 0;
 }
 
-/* One cell; returns where it ends, or NULL where it is no number. strtod alone would skip the end
- * of the line in front of a number. */
+/* One cell; returns its end, or NULL where it is not a number. strtod alone would skip an end of
+ * line before a number. */
 static const char *read_cell(const char *at, double *value)
 {
     char *end;

@@ -1,4 +1,4 @@
-/* csv.h - a table of numbers from a file, under a line of names. */
+/* csv.h - a table of numbers from a file whose first line names the columns. */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 
@@ -13,8 +13,8 @@ typedef struct csv {
     double *cells; /* [rows][columns]; an empty cell is NaN */
 } csv;
 
-/* Reads all whole lines: a last one without its end is still being written, and left out. Errors
- * name the file, the line and the column. */
+/* Reads all complete lines; a last line without an end is still being written and is left out.
+ * Errors name the file, the line and the column. */
 int csv_read(csv *t, const char *path);
 void csv_free(csv *t);
 

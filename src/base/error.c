@@ -10,10 +10,12 @@
 enum { MESSAGE_SIZE = 1024 };
 static _Thread_local char message[MESSAGE_SIZE];
 static _Thread_local int replica = -1;
+static _Thread_local unsigned count;
 
-/* Takes the message over. What it quotes may hold anything; it stays one line. */
+/* Stores the message as one line, whatever it quotes. */
 static void note(const char text[MESSAGE_SIZE])
 {
+    count++;
     memcpy(message, text, sizeof message);
     for (char *c = message; *c; c++)
         if ((unsigned char)*c < 32 || *c == 127) *c = '?';
@@ -22,6 +24,11 @@ static void note(const char text[MESSAGE_SIZE])
 const char *fans_error(void)
 {
     return message;
+}
+
+unsigned fans_error_count(void)
+{
+    return count;
 }
 
 static void note_format(const char *format, va_list args)

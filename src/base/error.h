@@ -16,6 +16,9 @@ int fans_fail_replica(int code, int replica, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int error_replica(void);
 
+/* How many messages this thread has set so far; tells whether a call set one. */
+unsigned fans_error_count(void);
+
 /* Puts "prefix: " in front of this thread's message and returns `code`. */
 int fans_fail_within(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

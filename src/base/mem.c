@@ -22,8 +22,7 @@ static int must_fail(void)
     return 0;
 }
 
-/* Large blocks on large pages, where the system has them to give: activations are read in long
- * strides. */
+/* Large blocks on huge pages, where the system has any: activations are read in long strides. */
 static char *take(size_t total)
 {
     enum { HUGE = 2 << 20 };

@@ -101,7 +101,7 @@ static int parse_flag(const char *value, bool *out)
     return -1;
 }
 
-/* Whether a text comes back from "key = text" in a file as it was. */
+/* Does a text survive being written as "key = text" and read back? */
 static bool reads_back(const char *value)
 {
     size_t n = strlen(value);
@@ -111,6 +111,16 @@ static bool reads_back(const char *value)
         if (value[i] == ';' && (i == 0 || value[i - 1] == ' ')) return false; /* a comment */
     }
     return true;
+}
+
+/* 20000 or 2e4; false where it is not a whole number. */
+static bool parse_whole(const char *value, double *out)
+{
+    char *end;
+    errno = 0;
+    *out = (double)strtoll(value, &end, 10);
+    if (end != value && strchr("eE.", *end) && strpbrk(end, "eE")) *out = strtod(value, &end);
+    return end != value && !*end && !errno && *out == floor(*out);
 }
 
 static int parse(const option *o, void *at, const char *value)
@@ -125,8 +135,8 @@ static int parse(const option *o, void *at, const char *value)
         return 0;
     }
     case FANS_OPTION_INT: {
-        long long x = strtoll(value, &end, 10);
-        if (end == value || *end || errno || (double)x < o->low || (double)x > o->high) return -1;
+        double x;
+        if (!parse_whole(value, &x) || x < o->low || x > o->high) return -1;
         *(int *)at = (int)x;
         return 0;
     }

@@ -14,7 +14,7 @@ typedef fans_option_group option_group;
 /* Sets every field of `options` to its default. */
 void options_default(const option_group *g, void *options);
 
-/* Parses `value` into the option `key`. Errors name the key, the value and what would be right. */
+/* Parses `value` into the option `key`. Errors name the key, the value and what is allowed. */
 int options_set(const option_group *g, void *options, const char *key, const char *value);
 
 /* Appends "[section]" and one "key = value" line per option; reads back to the same values. */
@@ -23,10 +23,10 @@ void options_dump(const option_group *g, const char *section, const void *option
 /* Appends the default of one option as it is written in a config file. */
 void option_print_initial(const option *o, text *out);
 
-/* The range or the words an option takes, for help texts and messages. */
+/* The range or the words that an option takes, for help texts and messages. */
 void option_print_range(const option *o, text *out);
 
-/* The word that a CHOICE field stands for: the `index`-th of "a|b|c", copied into `word`. */
+/* The word of a CHOICE field: the `index`-th of "a|b|c", copied into `word`. */
 const char *option_word(const char *words, int index, char *word, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* os.c - the few things asked of Linux. */
+/* os.c - files, folders, time and the machine, on Linux. */
 #define _GNU_SOURCE
 #include "base/os.h"
 
@@ -79,7 +79,7 @@ int os_write_file(const char *path, const void *bytes, size_t n)
     if (stat(path, &st)) return replace(path, bytes, n);
     if (S_ISDIR(st.st_mode)) return cannot_write(path, EISDIR);
     if (!S_ISREG(st.st_mode)) return write_in_place(path, bytes, n);
-    if (!realpath(path, target)) return write_in_place(path, bytes, n); /* has no name any more */
+    if (!realpath(path, target)) return write_in_place(path, bytes, n); /* it was unlinked */
     return replace(target, bytes, n);
 }
 

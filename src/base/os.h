@@ -6,24 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Replaces `path` as a whole: temporary file beside it, fsync, rename, fsync of the folder. After a
- * crash at any moment the old content or the new one is there, never a part. A link is followed;
- * what is no file (a device, a pipe) is written to as it stands. */
+/* Replaces `path` atomically: temporary file in the same folder, fsync, rename, fsync of the
+ * folder. After a crash at any moment either the old or the new content is there, never a part. A
+ * link is followed; a device or a pipe is written to in place. */
 int os_write_file(const char *path, const void *bytes, size_t n);
 
-/* The whole file, with a zero byte behind it; free with mem_free. */
+/* The whole file, with a zero byte appended; free with mem_free. */
 int os_read_file(void **out, size_t *n, const char *path);
 
-/* Cuts a file that is open for writing back to a length that it must have. */
+/* Truncates a file that is open for writing; fails where it is shorter. */
 int os_cut(int fd, const char *path, int64_t bytes);
 
 int os_make_folders(const char *path);
 bool os_exists(const char *path);
 
-/* Lets this process have as many files open as the system allows it at most. */
+/* Raises the limit of open files to the most that the system allows. */
 void os_open_many(void);
 
-/* Seconds on a clock that never goes back. */
+/* Seconds on a monotonic clock. */
 double os_now(void);
 
 /* Cores that this process may run on. */

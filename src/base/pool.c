@@ -1,10 +1,10 @@
-/* pool.c - a thread pool with a short way in and out.
+/* pool.c - a thread pool with low latency.
  *
  * A training step is some fifty jobs of a tenth of a millisecond, so the threads spin for a while
  * before they sleep. One atomic word, the ticket, holds the job's number and how many of its items
  * are still to be handed out. A thread that takes an item by compare-and-swap knows that the job
  * cannot end before it has run that item, so it may read the job's fields without a lock; a thread
- * that comes late finds no item and touches nothing. */
+ * that arrives late finds no item and touches nothing. */
 #include "base/pool.h"
 
 #include <pthread.h>

@@ -4,9 +4,9 @@
  * k-th number of a stream is a pure function of that name and k, so streams never disturb each
  * other, a checkpoint needs only the counter, and a GPU can compute any part of one in parallel.
  *
- * The bodies stand in this header because CUDA kernels include it too. Floating-point steps are
+ * The bodies are in this header because CUDA kernels include it too. Floating-point steps are
  * written as explicit fused multiply-adds with polynomials of our own instead of libm, so that the
- * same bits come out of every compiler, CPU and GPU. */
+ * results are bit-identical on every compiler, CPU and GPU. */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 

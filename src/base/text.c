@@ -83,8 +83,14 @@ const char *nearest_hint(const nearest *n)
     hint[0] = 0;
     size_t length = strlen(n->word);
     if (n->best && n->distance <= (length < 4 ? 1 : length / 3 + 1))
-        snprintf(hint, sizeof hint, "; did you mean '%s'?", n->best);
+        snprintf(hint, sizeof hint, "; did you mean '%s%s'?", n->prefix ? n->prefix : "", n->best);
     return hint;
+}
+
+bool text_is_name(const char *s)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+    return n > 0 && n < TEXT_NAME && !s[n];
 }
 
 static text_line take_line(const char **at)

@@ -1,4 +1,4 @@
-/* text.h - a string that grows, and the nearest of some names to a misspelt one. */
+/* text.h - growing strings, hints for misspelt names, lists of words. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -18,9 +18,10 @@ void text_add_n(text *t, const char *bytes, size_t n);
 int text_done(const text *t);
 void text_free(text *t);
 
-/* "did you mean": offer names one by one, then ask for the nearest. Start from {.word = w}. */
+/* "did you mean": offer names one by one, then ask for the nearest. Start from {.word = w};
+ * `prefix`, such as "--", is written before the name. */
 typedef struct nearest {
-    const char *word;
+    const char *word, *prefix;
     const char *best;
     size_t distance;
 } nearest;
@@ -30,13 +31,17 @@ void nearest_offer(nearest *n, const char *name);
 /* `; did you mean 'x'?`, or "" where nothing was near. Points into a buffer of this thread. */
 const char *nearest_hint(const nearest *n);
 
-/* The next line in which two texts differ: moves `a` and `b` behind it and tells where it stands
- * and how long it is in each. False where there is none. */
+/* Finds the next line in which two texts differ: moves `a` and `b` past it and gives its start and
+ * length in each. False where there is none. */
 typedef struct text_line {
     const char *s;
     int n;
 } text_line;
 bool text_differ(const char **a, const char **b, text_line out[2]);
+
+/* Names of columns and nodes: 1 to TEXT_NAME - 1 of a-z, 0-9, '_' and '.'. */
+enum { TEXT_NAME = 32 };
+bool text_is_name(const char *s);
 
 /* Several borrowed words, in order; start from {0}. */
 enum { TEXT_LIST_MOST = 256 };

@@ -2,8 +2,8 @@
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 
-/* The git commit the library was built from, "-dirty" behind it where files differed; "unknown"
- * outside a checkout. */
+/* The git commit of this build, with "-dirty" appended where files differed; "unknown" outside a
+ * checkout. */
 const char *version_commit(void);
 
 /* "GCC 12.2.0" */

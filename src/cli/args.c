@@ -1,5 +1,4 @@
-/* args.c - parsing of command lines by table. Numbers go through the option parser, so that their
- * ranges and messages are those of config files. */
+/* args.c - parses command lines by table. Numbers are parsed as in config files. */
 #include "cli/args.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 
-/* What is being parsed, and for whom. */
+/* The command being parsed. */
 typedef struct parsing {
     const char *command;
     const arg *args;
@@ -65,7 +64,7 @@ static int print_help(const parsing *p)
                      a->value ? a->value : "");
         table_row(&lines, left, a->help);
     }
-    table_row(&lines, "--help", "print this");
+    table_row(&lines, "-h, --help", "print this");
     printf("\n");
     int rc = table_print(&lines);
     table_free(&lines);
@@ -73,11 +72,6 @@ static int print_help(const parsing *p)
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
-
-static int usage_error(const parsing *p)
-{
-    return fans_fail_within(CLI_USAGE, "%s", p->command);
-}
 
 static int put_item(const arg *a, const char *value)
 {
@@ -95,7 +89,14 @@ static int put_number(const arg *a, const char *value)
                       .low = a->low,
                       .high = a->high};
     const option_group one = {.options = &o, .count = 1};
-    return options_set(&one, a->to, a->name, value);
+    if (options_set(&one, a->to, a->name, value) == 0) return 0;
+    text range = {0};
+    option_print_range(&o, &range);
+    fans_fail(CLI_USAGE, "--%s %.200s: not a %s from %s", a->name, value,
+              o.kind == FANS_OPTION_INT ? "whole number" : "number",
+              range.s ? range.s : "its range");
+    text_free(&range);
+    return CLI_USAGE;
 }
 
 static int put(const arg *a, const char *value)
@@ -106,6 +107,9 @@ static int put(const arg *a, const char *value)
     case ARG_KIND_TEXT:
         *(const char **)a->to = value;
         return 0;
+    case ARG_KIND_JSON:
+        *(const char **)a->to = value;
+        return strcmp(value, "-") ? 0 : cli_json_to_stdout();
     case ARG_KIND_WORDS:
     case ARG_KIND_MANY:
         return put_item(a, value);
@@ -127,7 +131,7 @@ static const arg *find_option(const parsing *p, const char *given)
     size_t length = strcspn(given + 2, "=");
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)length, given + 2);
-    nearest near = {.word = name};
+    nearest near = {.word = name, .prefix = "--"};
     for (size_t i = 0; i < p->count; i++) {
         const arg *a = &p->args[i];
         if (is_word(a)) continue;
@@ -138,8 +142,8 @@ static const arg *find_option(const parsing *p, const char *given)
     return NULL;
 }
 
-/* Takes argv[i], and the value behind it where it has one; returns how many were taken. The one
- * short form is what hands type without thinking. */
+/* Takes argv[i], and its value where it has one; returns how many arguments were taken. -o is the
+ * only short form. */
 static int take_option(const parsing *p, int i, int argc, char **argv)
 {
     bool brief = !strcmp(argv[i], "-o");
@@ -155,7 +159,8 @@ static int take_option(const parsing *p, int i, int argc, char **argv)
     if (!equals && i + 1 >= argc)
         return fans_fail(CLI_USAGE, "--%s needs a value: %s", a->name, a->help);
     const char *value = equals ? equals + 1 : argv[i + 1];
-    return put(a, value) < 0 ? CLI_USAGE : equals ? 1 : 2;
+    int rc = put(a, value);
+    return rc < 0 ? rc : equals ? 1 : 2;
 }
 
 /* The argument that the next bare word belongs to. */
@@ -200,8 +205,8 @@ int args_parse(const char *command, const arg *args, size_t count, int argc, cha
             taken = take_option(&p, i, argc, argv);
         else
             taken = take_word(&p, argv[i]);
-        if (taken < 0) return usage_error(&p);
+        if (taken < 0) return fans_fail_within(taken, "%s", p.command);
         i += taken;
     }
-    return check_words(&p) < 0 ? usage_error(&p) : 0;
+    return check_words(&p) < 0 ? fans_fail_within(CLI_USAGE, "%s", p.command) : 0;
 }

@@ -10,9 +10,9 @@
  *     int rc = args_parse("eval", ARGS(args), argc, argv);
  *     if (rc) return rc;
  *
- * Values are parsed in place: what a variable holds before is its default. The table also gives the
- * usage line, the help text and the hints for misspelt options. `--name value` and `--name=value`
- * are the same; `--` ends the options. */
+ * Values are parsed in place: the initial value of a variable is its default. The table also gives
+ * the usage line, the help text and the hints for misspelt options. `--name value` and
+ * `--name=value` are the same; `--` ends the options. */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
@@ -22,10 +22,11 @@
 #include "base/text.h"
 
 typedef enum {
-    ARG_KIND_WORD,  /* stands by its place; must be there */
-    ARG_KIND_MAYBE, /* likewise, but may be missing; last in the table */
-    ARG_KIND_WORDS, /* one or more of them, last in the table */
+    ARG_KIND_WORD,  /* by position; required */
+    ARG_KIND_MAYBE, /* by position; optional; last in the table */
+    ARG_KIND_WORDS, /* by position; one or more; last in the table */
     ARG_KIND_TEXT,  /* --name value */
+    ARG_KIND_JSON,  /* --name value, where "-" is the standard output */
     ARG_KIND_MANY,  /* --name value, any number of times */
     ARG_KIND_INT,
     ARG_KIND_REAL,
@@ -60,17 +61,19 @@ typedef struct arg {
 #define ARG_FLAG(name, to, help) ((arg){ARG_KIND_FLAG, name, NULL, ARG_TO(bool, to), 0, 0, help})
 
 /* Every command that prints figures takes this one; see cli_write_json. */
-#define ARG_JSON(to) ARG_TEXT("json", "F", to, "also write the figures to the file F, as JSON")
+#define ARG_JSON(to)                                                   \
+    ((arg){ARG_KIND_JSON, "json", "F", ARG_TO(const char *, to), 0, 0, \
+           "write the figures to F as JSON; -: to stdout, and nothing else"})
 
 /* Every command that learns on a GPU takes this one; see nn_precision_find. */
 #define ARG_PRECISION(to)          \
     ARG_TEXT("precision", "P", to, \
-             "of matrix products: fp32 (the default); tf32 or bf16, on a GPU, faster and coarser")
+             "of matrix products: fp32 (default), or tf32 or bf16 on a GPU, faster but coarser")
 
 #define ARGS(args) (args), sizeof(args) / sizeof *(args)
 
-/* Fills in the variables. 0; or 1 after `--help`, which it has printed; or CLI_USAGE, with a
- * message that names the command. */
+/* Fills in the variables. Returns 0; 1 after printing the help that `--help` asks for; CLI_USAGE,
+ * with a message that names the command; or another error. */
 int args_parse(const char *command, const arg *args, size_t count, int argc, char **argv);
 
 #endif

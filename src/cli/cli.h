@@ -5,17 +5,24 @@
 
 #include "base/error.h"
 
-/* A command gets the arguments behind its own name and hands them to args_parse. It returns 0, or a
- * negative error whose line main prints; a positive value means that there was only help to give,
- * or, from CLI_SIGNAL on, that it was stopped: CLI_SIGNAL + the signal, which is the exit status.
- * It prints nothing to standard output before all that can fail has been done. */
+/* A command gets the arguments after its own name and hands them to args_parse. It returns 0, or a
+ * negative error whose line main prints; a positive value means that it only printed help or,
+ * from CLI_SIGNAL on, that a signal stopped it: CLI_SIGNAL + the signal, which is the exit status.
+ * It prints to standard output only once all that can fail is done. */
 typedef int command_fn(int argc, char **argv);
 
 #define X(name, help) command_fn cmd_##name;
 #include "cli/commands.h"
 #undef X
 
-/* An error of this layer: the command line itself is wrong (exit status 2, where others give 1). */
+/* An error of this layer: the command line itself is wrong. The exit status is 2 then, and where an
+ * error of another layer begins with an option; 1 for every other failure. */
 enum { CLI_USAGE = -100, CLI_SIGNAL = 128 };
+
+/* "1 episode", "2 episodes". */
+static inline const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
 
 #endif

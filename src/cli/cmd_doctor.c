@@ -1,8 +1,8 @@
 /* cmd_doctor.c - fans doctor: what was built, what the machine has, what could be installed.
  *
  * Libraries that FANS can do without (GL, CUDA) are opened at run time, here as in the code that
- * uses them, so that one binary runs with or without them. They are not closed again: the process
- * ends soon, and drivers do not all survive it. */
+ * uses them, so that one binary runs with or without them. They are never closed: the process
+ * ends soon, and not all drivers survive it. */
 #include <mujoco/mujoco.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdint.h>
@@ -26,9 +26,9 @@ typedef struct finding {
     const char *name;
     bool found;
     text detail;
-    const char *install; /* where it was not found: what to do */
-    const char *without; /* and what is lost meanwhile */
-    json_t *figures;     /* an object; what programs may want to read */
+    const char *install; /* not found: how to get it */
+    const char *without; /* not found: what happens instead */
+    json_t *figures;     /* an object, for programs */
 } finding;
 
 /* ---- the build ------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void check_memory(finding *f)
 static void check_gl(finding *f)
 {
     char detail[256];
-    setenv("EGL_LOG_LEVEL", "fatal", 0); /* Mesa would speak for itself */
+    setenv("EGL_LOG_LEVEL", "fatal", 0); /* Mesa would print messages of its own */
     f->found = gl_probe(detail, sizeof detail) == 0;
     f->install = "apt install libegl1 or libosmesa6, or the GPU's driver";
     f->without = "pictures and videos are drawn by a simple ray caster";
@@ -204,7 +204,7 @@ static int report(const finding *f, table *out, json_t *all)
     table_row(out, f->name, f->found ? "yes" : "no", f->detail.s);
     if (!f->found) {
         text advice = {0};
-        text_add(&advice, "to have it: %s; without it: %s", f->install, f->without);
+        text_add(&advice, "to get it: %s; without it: %s", f->install, f->without);
         table_row(out, "", "", advice.s ? advice.s : "");
         text_free(&advice);
         json_object_set_new(f->figures, "install", json_string(f->install));

@@ -1,4 +1,4 @@
-/* cmd_eval.c - fans eval: plays new lifetimes with a trained agent that no longer learns. */
+/* cmd_eval.c - fans eval: evaluates a trained agent in new lifetimes, without learning. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,12 +14,12 @@ int cmd_eval(int argc, char **argv)
     int episodes = 100, seed = 1000000, threads = 0;
     text_list settings = {0};
     const arg args[] = {
-        ARG_WORD("RUN", &folder, "folder of a run"),
+        ARG_WORD("RUN", &folder, "folder of a trained run"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings,
-                 "meet another world: set one key of its task"),
-        ARG_INT("episodes", &episodes, 1, 1000000, "how many to play (100)"),
-        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime (1000000)"),
-        ARG_INT("threads", &threads, 0, 256, "0 = one per core (the default)"),
+                 "override a key of the task: env.KEY or change.FACTOR.KEY"),
+        ARG_INT("episodes", &episodes, 1, 1000000, "number of episodes (100)"),
+        ARG_INT("seed", &seed, 0, 2147483647, "seed of the new lifetime (1000000)"),
+        ARG_INT("threads", &threads, 0, 256, "number of threads; 0: one per core (0)"),
         ARG_JSON(&json),
     };
     session s = {0};
@@ -38,7 +38,9 @@ int cmd_eval(int argc, char **argv)
     double sd = episodes > 1 ? sqrt(square / (episodes - 1)) : 0;
     TRY(cli_write_json(
         json, json_pack("{s:f, s:f, s:o}", "mean_return", mean, "sd", sd, "returns", list)));
-    printf("%s: return %.2f ± %.2f over %d episodes\n", folder, mean, sd, episodes);
+    printf("%s: return %.2f", folder, mean);
+    if (episodes > 1) printf(" ± %.2f", sd);
+    printf(" over %d episode%s\n", episodes, plural(episodes));
 out:
     mem_free(returns);
     session_close(&s);

@@ -1,5 +1,4 @@
-/* cmd_graph.c - fans graph: the graph that a model learned, as text, Graphviz, JSON or a drawing.
- */
+/* cmd_graph.c - fans graph: shows a learned graph as text, SVG, Graphviz or JSON. */
 #include <stdio.h>
 
 #include "base/os.h"
@@ -31,18 +30,19 @@ static int read_model(causal_graph **out, const char *folder)
     if (!os_exists(folder)) TRY(fans_fail(FANS_EIO, "%s: there is no such folder", folder));
     if (!os_exists(path))
         TRY(fans_fail(FANS_EIO,
-                      "%s: has no graph: no graph.json, which a run of fans has from step "
-                      "fans.initial on, and no model.safetensors of a fit",
+                      "%s: has no graph: neither the graph.json of a run (fans writes it at step "
+                      "fans.initial) nor the model.safetensors of a fit",
                       folder));
     TRY(model_run_open(&m, folder, "cpu", 1));
     TRY(causal_graph_new(out, m.f->z));
+    TRY(causal_graph_name(*out, m.task->info.obs_names, m.task->info.act_names));
     causal_graph_of(*out, m.f, 0);
 out:
     model_run_free(&m);
     return rc;
 }
 
-/* An agent leaves its graph in its run folder, as JSON. */
+/* An agent writes its graph to its run folder, as JSON. */
 static int read_graph(causal_graph **out, const char *folder)
 {
     char path[4096];
@@ -60,10 +60,9 @@ int cmd_graph(int argc, char **argv)
 {
     const char *folder, *svg = NULL, *dot = NULL, *json = NULL;
     const arg args[] = {
-        ARG_WORD("DIR", &folder,
-                 "what `fans model fit --out DIR` left, or the run of an agent that has one"),
-        ARG_TEXT("svg", "F", &svg, "draw it into the file F"),
-        ARG_TEXT("dot", "F", &dot, "write it to the file F, for Graphviz"),
+        ARG_WORD("DIR", &folder, "folder of a fitted model, or of a run with a graph"),
+        ARG_TEXT("svg", "F", &svg, "draw the graph to the file F"),
+        ARG_TEXT("dot", "F", &dot, "write the graph to the file F for Graphviz"),
         ARG_JSON(&json),
     };
     int rc = args_parse("graph", ARGS(args), argc, argv);
@@ -76,7 +75,8 @@ int cmd_graph(int argc, char **argv)
     TRY(cli_write_json(json, causal_json(g)));
     causal_text(g, &shown);
     TRY(text_done(&shown));
-    printf("%srows are effects, columns causes: probabilities of edges, * where there is one\n",
+    printf("%srows are effects, columns causes: probability of each edge, * where it is in the "
+           "graph\n",
            shown.s);
 out:
     text_free(&shown);

@@ -1,4 +1,4 @@
-/* cmd_list.c - fans list: the registries, one table each. */
+/* cmd_list.c - fans list: one table per registry. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,14 +12,22 @@
 #include "nn/nn.h"
 #include "train/sections.h"
 
-/* ---- envs: the built-in environments, their factors and options ------------------------------ */
+/* ---- envs: environments, their observations, factors and options ----------------------------- */
 
 static int load_env(task **out, const char *name)
 {
     config *c = NULL;
-    char setting[128];
+    env_source source;
+    char setting[OPTION_TEXT + 16];
+    int rc = env_load(&source, name);
+    if (rc == FANS_EINVAL) {
+        fans_fail_within(rc, "list");
+        return CLI_USAGE;
+    }
+    if (rc < 0) return rc;
+    env_unload(&source);
     snprintf(setting, sizeof setting, "env.name=%s", name);
-    int rc = config_new(&c);
+    rc = config_new(&c);
     if (rc == 0) rc = config_add_setting(c, setting);
     if (rc == 0) rc = task_load(out, c);
     config_free(c);
@@ -48,6 +56,25 @@ static json_t *list_env_option(const fans_env_option *o, table *out)
                      o->initial, "help", o->help);
 }
 
+/* Names, as many to a line as fit. */
+static json_t *list_names(const char *head, const char *const *names, int n, table *out)
+{
+    enum { WIDTH = 72 };
+    json_t *list = json_array();
+    char line[WIDTH + TEXT_NAME + 1];
+    int length = 0;
+    for (int i = 0; i < n; i++) {
+        json_array_append_new(list, json_string(names[i]));
+        length += snprintf(line + length, sizeof line - (size_t)length, "%s%s", length ? " " : "",
+                           names[i]);
+        if (i + 1 < n && length + 1 + (int)strlen(names[i + 1]) <= WIDTH) continue;
+        table_row(out, head, "", "", "", line);
+        head = "";
+        length = 0;
+    }
+    return list;
+}
+
 static int list_env(const task *t, table *out, json_t *rows)
 {
     const fans_env_info *info = &t->info;
@@ -56,37 +83,46 @@ static int list_env(const task *t, table *out, json_t *rows)
     snprintf(act, sizeof act, "%d", info->act_dim);
     snprintf(horizon, sizeof horizon, "%d", info->horizon);
     table_row(out, t->def->name, obs, act, horizon, t->def->help);
+    json_t *observed = list_names("  observations", info->obs_names, info->obs_dim, out);
+    json_t *acted = list_names("  actions", info->act_names, info->act_dim, out);
     json_t *factors = json_array(), *options = json_array();
     int bad = 0;
     for (int i = 0; i < info->factor_count; i++)
         bad |= json_array_append_new(factors, list_factor(&info->factors[i], out));
     for (int i = 0; i < t->def->option_count; i++)
         bad |= json_array_append_new(options, list_env_option(&t->def->options[i], out));
-    json_t *row = json_pack("{ss si si si ss so so}", "name", t->def->name, "observations",
+    json_t *row = json_pack("{ss si si si ss so so so so}", "name", t->def->name, "observations",
                             info->obs_dim, "actions", info->act_dim, "horizon", info->horizon,
-                            "help", t->def->help, "factors", factors, "options", options);
+                            "help", t->def->help, "observation_names", observed, "action_names",
+                            acted, "factors", factors, "options", options);
     bad |= json_array_append_new(rows, row);
     return bad ? fans_fail(FANS_ENOMEM, "out of memory") : 0;
 }
 
-static int list_envs(table *out, json_t *rows)
+static int list_one(const char *name, table *out, json_t *rows)
+{
+    task *t = NULL;
+    int rc = load_env(&t, name);
+    if (rc == 0) rc = list_env(t, out, rows);
+    task_free(t);
+    return rc;
+}
+
+static int list_envs(const char *one, table *out, json_t *rows)
 {
     const fans_env_def *def;
+    int rc = 0;
     table_row(out, "environment", "observations", "actions", "horizon", "what it is");
-    for (int i = 0; (def = env_builtin(i)); i++) {
-        task *t = NULL;
-        int rc = load_env(&t, def->name);
-        if (rc == 0) rc = list_env(t, out, rows);
-        task_free(t);
-        if (rc < 0) return rc;
-    }
-    return 0;
+    if (one) return list_one(one, out, rows);
+    for (int i = 0; rc == 0 && (def = env_builtin(i)); i++) rc = list_one(def->name, out, rows);
+    return rc;
 }
 
 /* ---- ops: the operators of the numeric core -------------------------------------------------- */
 
-static int list_ops(table *out, json_t *rows)
+static int list_ops(const char *one, table *out, json_t *rows)
 {
+    (void)one;
     for (int i = 0; i < nn_op_count(); i++) {
         table_row(out, nn_op_name(i));
         if (json_array_append_new(rows, json_pack("{ss}", "name", nn_op_name(i))))
@@ -116,8 +152,9 @@ static int list_option(const option_group *g, const option *o, table *out, json_
     return rc;
 }
 
-static int list_options(table *out, json_t *rows)
+static int list_options(const char *one, table *out, json_t *rows)
 {
+    (void)one;
     table_row(out, "section.key", "default", "range", "meaning");
     const option_group *g;
     for (int i = 0; (g = section_at(i)); i++)
@@ -128,8 +165,9 @@ static int list_options(table *out, json_t *rows)
 
 /* ---- algos ----------------------------------------------------------------------------------- */
 
-static int list_algos(table *out, json_t *rows)
+static int list_algos(const char *one, table *out, json_t *rows)
 {
+    (void)one;
     for (int i = 0; i < algo_count(); i++) {
         const fans_algo_def *a = algo_at(i);
         table_row(out, a->name, a->help);
@@ -142,9 +180,12 @@ static int list_algos(table *out, json_t *rows)
 
 static const struct {
     const char *name;
-    int (*fill)(table *out, json_t *rows); /* adds rows to both */
-} lists[] = {
-    {"algos", list_algos}, {"envs", list_envs}, {"ops", list_ops}, {"options", list_options}};
+    bool takes_one;
+    int (*fill)(const char *one, table *out, json_t *rows); /* adds rows to both */
+} lists[] = {{"algos", false, list_algos},
+             {"envs", true, list_envs},
+             {"ops", false, list_ops},
+             {"options", false, list_options}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
 static int find(const char *what)
@@ -161,22 +202,25 @@ static int find(const char *what)
 
 int cmd_list(int argc, char **argv)
 {
-    const char *what, *json = NULL;
+    const char *what, *one = NULL, *json = NULL;
     const arg args[] = {
         ARG_WORD(
             "LIST", &what,
             "algos (algorithms), envs (environments), ops (of the numeric core) or options (of a "
             "config file)"),
         ARG_JSON(&json),
+        ARG_MAYBE("ENV", &one, "envs: only this one, by name or by the path of a shared library"),
     };
     int rc = args_parse("list", ARGS(args), argc, argv);
     if (rc) return rc;
     int which = find(what);
     if (which < 0) return which;
+    if (one && !lists[which].takes_one)
+        return fans_fail(CLI_USAGE, "list: '%s' is one argument too many", one);
 
     table out = {0};
     json_t *rows = json_array();
-    rc = lists[which].fill(&out, rows);
+    rc = lists[which].fill(one, &out, rows);
     if (rc == 0)
         rc = cli_write_json(json, rows);
     else

@@ -1,4 +1,4 @@
-/* cmd_model.c - fans model: fits the FN-VAE to a task's data, and judges it. */
+/* cmd_model.c - fans model: fits the FN-VAE to a task's data, or evaluates a fitted one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,10 +49,10 @@ static int print_eval(const model_run *m, const model_eval *e)
         TRY(table_print(&graph));
     }
     if (m->o.observed) goto out;
-    printf("\nR² of a linear map from belief to factor, fresh episodes\n");
+    printf("\nR² of a linear map from belief to factor, on new episodes\n");
     print_beliefs(m, e, &r2);
     TRY(table_print(&r2));
-    printf("\none step ahead, normalised squared error: states %.4f (theta held at its average: "
+    printf("\none step ahead, normalised squared error: states %.4f (with theta at its average: "
            "%.4f), reward %.4f (%.4f)\n",
            e->error, e->error_blind, e->error_r, e->error_r_blind);
 out:
@@ -91,7 +91,7 @@ static int fit_prepare(fit *k)
     if ((k->save || k->resume) && !k->out)
         TRY(fans_fail(CLI_USAGE, "model fit: --save and --resume need --out DIR"));
     if (k->data && k->transitions > 0)
-        TRY(fans_fail(CLI_USAGE, "model fit: --transitions: all that is in --data counts"));
+        TRY(fans_fail(CLI_USAGE, "model fit: --transitions and --data exclude each other"));
     if (k->out) TRY(model_run_may_save(k->out));
     TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
     if (k->transitions > 0) k->m.data.transitions = k->transitions;
@@ -169,25 +169,31 @@ static int model_fit(int argc, char **argv)
     fit k = {
         .preset = "standard", .device = "cpu", .precision = "fp32", .seed = -1, .episodes = 1000};
     const arg args[] = {
-        ARG_WORD("CONFIG", &k.config, "an .ini file with [env], [change.FACTOR] and [fnvae]"),
-        ARG_TEXT("data", "F", &k.data, "learn from what `fans rollout --csv F` wrote instead"),
-        ARG_TEXT("out", "DIR", &k.out, "keep the model in the folder DIR"),
-        ARG_TEXT("preset", "NAME", &k.preset, "paper, standard (the default) or small"),
-        ARG_TEXT("device", "D", &k.device, "cpu (the default), cuda, cuda:N or auto"),
+        ARG_WORD("CONFIG", &k.config,
+                 "config file with [env], [change.FACTOR] and [fnvae] sections"),
+        ARG_TEXT("data", "F", &k.data, "read the data from F, a file of `fans rollout --csv`"),
+        ARG_TEXT("out", "DIR", &k.out, "save the model to the folder DIR"),
+        ARG_TEXT("preset", "NAME", &k.preset, "paper, standard (default) or small"),
+        ARG_TEXT("device", "D", &k.device, "cpu (default), cuda, cuda:N or auto"),
         ARG_PRECISION(&k.precision),
-        ARG_INT("transitions", &k.transitions, 100, 100000000, "to collect and learn from (20000)"),
-        ARG_INT("seed", &k.seed, 0, 2147483647, "of data and model (0)"),
-        ARG_INT("threads", &k.threads, 0, 256, "0 = one per core (the default)"),
-        ARG_INT("episodes", &k.episodes, 2, 1000000, "fresh ones to judge the model on (1000)"),
-        ARG_INT("save", &k.save, 0, 100000000, "keep the model every N updates, too"),
-        ARG_INT("stop", &k.stop, 0, 100000000, "stop after N updates in all"),
-        ARG_FLAG("resume", &k.resume, "go on where the model in --out DIR stopped"),
-        ARG_INT("report", &k.report, 0, 1000000, "print the costs every N updates, to stderr"),
-        ARG_MANY("set", "SECTION.KEY=VALUE", &k.settings, "changes the config"),
+        ARG_INT("transitions", &k.transitions, 100, 100000000, "transitions to collect (20000)"),
+        ARG_INT("seed", &k.seed, 0, 2147483647, "seed of data and model (0)"),
+        ARG_INT("threads", &k.threads, 0, 256, "number of threads; 0: one per core (0)"),
+        ARG_INT("episodes", &k.episodes, 2, 1000000,
+                "new episodes to evaluate the model on (1000)"),
+        ARG_INT("save", &k.save, 0, 100000000,
+                "save the model every N updates; 0: only at the end (0)"),
+        ARG_INT("stop", &k.stop, 0, 100000000, "stop at update N; 0: at the last (0)"),
+        ARG_FLAG("resume", &k.resume, "resume the fit in --out DIR"),
+        ARG_INT("report", &k.report, 0, 1000000,
+                "print the losses to stderr every N updates; 0: never (0)"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &k.settings, "override a config key"),
         ARG_JSON(&k.json),
     };
+    const char *ini;
     int rc = args_parse("model fit", ARGS(args), argc, argv);
     if (rc) return rc;
+    if (fnvae_preset(k.preset, &ini) < 0) return fans_fail_within(CLI_USAGE, "model fit: --preset");
     TRY(fit_prepare(&k));
     double start = os_now();
     TRY(fit_run(&k));
@@ -204,10 +210,10 @@ static int judge(int argc, char **argv)
     const char *folder, *device = "cpu", *json = NULL;
     int episodes = 1000, threads = 0;
     const arg args[] = {
-        ARG_WORD("DIR", &folder, "what `fans model fit --out DIR` left"),
-        ARG_TEXT("device", "D", &device, "cpu (the default), cuda, cuda:N or auto"),
-        ARG_INT("episodes", &episodes, 2, 1000000, "fresh ones to judge the model on (1000)"),
-        ARG_INT("threads", &threads, 0, 256, "0 = one per core (the default)"),
+        ARG_WORD("DIR", &folder, "folder of a fitted model"),
+        ARG_TEXT("device", "D", &device, "cpu (default), cuda, cuda:N or auto"),
+        ARG_INT("episodes", &episodes, 2, 1000000, "new episodes to evaluate the model on (1000)"),
+        ARG_INT("threads", &threads, 0, 256, "number of threads; 0: one per core (0)"),
         ARG_JSON(&json),
     };
     int rc = args_parse("model eval", ARGS(args), argc, argv);
@@ -231,11 +237,16 @@ int cmd_model(int argc, char **argv)
     if (what && !strcmp(what, "fit")) return model_fit(argc - 1, argv + 1);
     if (what && !strcmp(what, "eval")) return judge(argc - 1, argv + 1);
     if (what && (!strcmp(what, "--help") || !strcmp(what, "-h"))) {
-        printf("usage: fans model fit CONFIG [options]   fit the FN-VAE to random-action data\n"
-               "       fans model eval DIR [options]     judge a fitted model on fresh data\n"
-               "Each has its own --help.\n");
+        printf("usage: fans model fit CONFIG [options]   fit the FN-VAE to data of random actions\n"
+               "       fans model eval DIR [options]     evaluate a fitted model on new data\n"
+               "`fans help model fit` explains the options.\n");
         return 1;
     }
-    return what ? fans_fail(CLI_USAGE, "model: there is no '%s'; there are fit and eval", what)
-                : fans_fail(CLI_USAGE, "model: fit or eval is missing; `fans model --help`");
+    if (!what) return fans_fail(CLI_USAGE, "model: fit or eval is missing; see `fans help model`");
+    nearest near = {.word = what};
+    nearest_offer(&near, "fit");
+    nearest_offer(&near, "eval");
+    const char *hint = nearest_hint(&near);
+    return fans_fail(CLI_USAGE, "model: there is no '%s'%s", what,
+                     *hint ? hint : "; there are fit and eval");
 }

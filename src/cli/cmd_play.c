@@ -1,4 +1,4 @@
-/* cmd_play.c - fans play: films a trained agent. */
+/* cmd_play.c - fans play: lets a trained agent play, and films it. */
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -28,14 +28,14 @@ int cmd_play(int argc, char **argv)
     film f = {.size = 480};
     text_list settings = {0};
     const arg args[] = {
-        ARG_WORD("RUN", &folder, "folder of a run"),
+        ARG_WORD("RUN", &folder, "folder of a trained run"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings,
-                 "meet another world: set one key of its task"),
-        ARG_TEXT("video", "F", &path, "where the film goes: .mp4, .webm, .gif or .webp"),
-        ARG_INT("episodes", &episodes, 1, 10000, "how many to play (3)"),
-        ARG_INT("seed", &seed, 0, 2147483647, "of the new lifetime (1000000)"),
-        ARG_INT("size", &f.size, 16, 4096, "pixels along each side of the film (480)"),
-        ARG_INT("fps", &fps, 1, 240, "steps shown per second of the film (20)"),
+                 "override a key of the task: env.KEY or change.FACTOR.KEY"),
+        ARG_TEXT("video", "F", &path, "film to the file F: .mp4, .webm, .gif or .webp"),
+        ARG_INT("episodes", &episodes, 1, 10000, "number of episodes (3)"),
+        ARG_INT("seed", &seed, 0, 2147483647, "seed of the new lifetime (1000000)"),
+        ARG_INT("size", &f.size, 16, 4096, "width and height of the film in pixels (480)"),
+        ARG_INT("fps", &fps, 1, 240, "steps per second of film (20)"),
         ARG_JSON(&json),
     };
     session s = {0};
@@ -45,7 +45,8 @@ int cmd_play(int argc, char **argv)
     TRY(session_look(&s, folder, &settings, 0));
     TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
     TRY((f.frame = mem_alloc((size_t)f.size * (size_t)f.size * 3)) ? 0 : FANS_ENOMEM);
-    if (path) TRY(video_new(&f.video, path, f.size, f.size, fps));
+    if (path && (rc = video_new(&f.video, path, f.size, f.size, fps)) < 0)
+        TRY(fans_fail_within(rc, "--video"));
     TRY(training_eval(s.trainings[0], episodes, (uint64_t)seed, returns, path ? shoot : NULL, &f));
     json_t *list = json_array();
     for (int i = 0; i < episodes; i++) json_array_append_new(list, json_real(returns[i]));
@@ -55,6 +56,8 @@ int cmd_play(int argc, char **argv)
         printf("film: %s\n", video_path(f.video));
         rc = video_close(f.video);
         f.video = NULL;
+    } else {
+        printf("no film: --video FILE makes one\n");
     }
 out:
     if (f.video) video_close(f.video);

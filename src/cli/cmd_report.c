@@ -1,4 +1,4 @@
-/* cmd_report.c - fans report: compares runs on one HTML page. */
+/* cmd_report.c - fans report: compares runs on one HTML page, and in short on the terminal. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "cli/table.h"
 #include "report/page.h"
 
-/* ---- what the page says, in short ------------------------------------------------------------ */
+/* ---- a summary on the terminal --------------------------------------------------------------- */
 
 static double number_at(const json_t *object, const char *key)
 {
@@ -49,19 +49,17 @@ static void add_r2(text *out, const json_t *insights, const json_t *runs)
     }
 }
 
-/* "s0-s2 s8": what the factors act on in the graph of the first run that has one. */
+/* "speed torso_z +5": what the factors act on in the graph of the first run that has one. */
 static void add_touched(text *out, const json_t *insights, const json_t *runs)
 {
+    enum { SHOWN = 3 };
     const json_t *list = NULL;
     for (size_t i = 0; !list && i < json_array_size(runs); i++)
-        list =
-            json_object_get(insight_of(insights, json_array_get(runs, i)), "factors_act_on_states");
-    for (size_t i = 0, next; i < json_array_size(list); i = next) {
-        json_int_t from = json_integer_value(json_array_get(list, i)), to = from;
-        for (next = i + 1; json_integer_value(json_array_get(list, next)) == to + 1; next++) to++;
-        text_add(out, "%ss%d", i ? " " : "", (int)from);
-        if (to > from) text_add(out, "-s%d", (int)to);
-    }
+        list = json_object_get(insight_of(insights, json_array_get(runs, i)), "factors_act_on");
+    size_t n = json_array_size(list), shown = n > SHOWN + 1 ? SHOWN : n;
+    for (size_t i = 0; i < shown; i++)
+        text_add(out, "%s%s", i ? " " : "", json_string_value(json_array_get(list, i)));
+    if (n > shown) text_add(out, " +%zu", n - shown);
 }
 
 static int add_method(table *out, const char *task, const json_t *m, const json_t *insights)
@@ -119,10 +117,10 @@ int cmd_report(int argc, char **argv)
     const char *file = "report.html", *title = "Training runs", *json = NULL;
     text_list folders = {0};
     const arg args[] = {
-        ARG_TEXT("out", "F", &file, "the page to write (report.html)"),
-        ARG_TEXT("title", "T", &title, "what stands on top of it"),
+        ARG_TEXT("out", "F", &file, "HTML file to write (report.html)"),
+        ARG_TEXT("title", "T", &title, "title of the page"),
         ARG_JSON(&json),
-        ARG_WORDS("DIR", &folders, "a run, or a folder with runs in it or below"),
+        ARG_WORDS("DIR", &folders, "a run, or a folder that contains runs"),
     };
     contests c = {0};
     text page = {0};
@@ -132,7 +130,7 @@ int cmd_report(int argc, char **argv)
     for (int i = 0; i < folders.count; i++) TRY(contests_add(&c, folders.items[i]));
     TRY(contests_settle(&c));
     TRY(page_write(&c, title, &page, &figures));
-    if (json) TRY(json_write_file(json, figures));
+    TRY(cli_write_json(json, json_incref(figures)));
     TRY(os_write_file(file, page.s, page.length));
     TRY(print_short(figures));
     printf("%s: %zu run%s on %zu task%s, %zu KiB\n", file, c.record_count,

@@ -1,5 +1,5 @@
-/* cmd_rollout.c - fans rollout: plays a config with a policy that needs no training, to see what a
- * task looks like: returns, every step as CSV, a film. */
+/* cmd_rollout.c - fans rollout: plays a task with random or zero actions, to see what it is like:
+ * returns, every step as CSV, a film. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ typedef struct rollout {
     world *world;
     arena *arena;
     world_buffers b;
-    float *action, *before; /* [act_dim]; [obs_dim], the observation that the action answers */
+    float *action, *before;                   /* [act_dim]; [obs_dim] */
     double *returns, *successes, *low, *high; /* per episode; per factor */
     rng actions;
     FILE *out;
@@ -84,10 +84,10 @@ static void csv_header(const rollout *r)
     const fans_env_info *info = &r->task->info;
     fprintf(r->out, "episode,step,t,segment,change");
     for (int i = 0; i < info->factor_count; i++) fprintf(r->out, ",%s", info->factors[i].name);
-    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",obs%d", i);
-    for (int i = 0; i < info->act_dim; i++) fprintf(r->out, ",action%d", i);
+    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",obs.%s", info->obs_names[i]);
+    for (int i = 0; i < info->act_dim; i++) fprintf(r->out, ",action.%s", info->act_names[i]);
     fprintf(r->out, ",reward,terminated,truncated,success");
-    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",next_obs%d", i);
+    for (int i = 0; i < info->obs_dim; i++) fprintf(r->out, ",next_obs.%s", info->obs_names[i]);
     fprintf(r->out, "\n");
 }
 
@@ -133,8 +133,9 @@ static int film_open(rollout *r, video **film)
 {
     if (!r->film) return 0;
     int rc = video_new(film, r->film, r->size, r->size, r->fps);
-    if (rc == 0) snprintf(r->film_path, sizeof r->film_path, "%s", video_path(*film));
-    return rc;
+    if (rc < 0) return fans_fail_within(rc, "--video");
+    snprintf(r->film_path, sizeof r->film_path, "%s", video_path(*film));
+    return 0;
 }
 
 static int film_add(rollout *r, video *film)
@@ -197,7 +198,7 @@ static int play(rollout *r)
     return rc == 0 ? csv_close(r) : rc;
 }
 
-/* ---- what came out --------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 typedef struct summary {
     double mean, sd, least, most, success;
@@ -275,15 +276,15 @@ int cmd_rollout(int argc, char **argv)
 {
     rollout r = {.policy = "random", .episodes = 5, .size = 480, .fps = 20};
     const arg args[] = {
-        ARG_WORD("CONFIG", &r.config, "an .ini file with [env] and [change.FACTOR] sections"),
-        ARG_TEXT("policy", "P", &r.policy, "zero or random (the default)"),
-        ARG_INT("episodes", &r.episodes, 1, 1000000, "how many to play (5)"),
-        ARG_INT("seed", &r.seed, 0, 2147483647, "of the world and of the policy (0)"),
+        ARG_WORD("CONFIG", &r.config, "config file with [env] and [change.FACTOR] sections"),
+        ARG_TEXT("policy", "P", &r.policy, "actions: random (default) or zero"),
+        ARG_INT("episodes", &r.episodes, 1, 1000000, "number of episodes (5)"),
+        ARG_INT("seed", &r.seed, 0, 2147483647, "seed of the world and of the actions (0)"),
         ARG_TEXT("csv", "F", &r.csv, "write every step to the file F"),
-        ARG_TEXT("video", "F", &r.film, "make a film: .mp4, .webm, .gif or .webp"),
-        ARG_INT("size", &r.size, 16, 4096, "pixels along each side of the film (480)"),
-        ARG_INT("fps", &r.fps, 1, 240, "steps shown per second of the film (20)"),
-        ARG_MANY("set", "SECTION.KEY=VALUE", &r.settings, "changes the config"),
+        ARG_TEXT("video", "F", &r.film, "film to the file F: .mp4, .webm, .gif or .webp"),
+        ARG_INT("size", &r.size, 16, 4096, "width and height of the film in pixels (480)"),
+        ARG_INT("fps", &r.fps, 1, 240, "steps per second of film (20)"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &r.settings, "override a config key"),
         ARG_JSON(&r.json),
     };
     int rc = args_parse("rollout", ARGS(args), argc, argv);

@@ -1,4 +1,4 @@
-/* cmd_runs.c - fans runs: a table of the runs below a folder, damaged ones among them. */
+/* cmd_runs.c - fans runs: lists the runs in a folder, damaged ones included. */
 #include <stdio.h>
 
 #include "base/log.h"
@@ -32,8 +32,8 @@ static void add_record(listing *l, const record *r)
                   r->done ? "done" : "unfinished"));
 }
 
-/* Every damaged run has its line on stderr: the last one's is the error of the command, those of
- * the others are said on the way. */
+/* Every damaged run gets a line on stderr: the last one's is the error of the command, the others
+ * are warnings. */
 static void note_damage(listing *l, const char *path, int rc)
 {
     if (l->damage) log_warning("%s", l->why);
@@ -64,7 +64,7 @@ int cmd_runs(int argc, char **argv)
     const char *folder = "runs", *json = NULL;
     const arg args[] = {
         ARG_JSON(&json),
-        ARG_MAYBE("DIR", &folder, "where to look (runs)"),
+        ARG_MAYBE("DIR", &folder, "folder to search (runs)"),
     };
     listing l = {.list = json_array()};
     int rc = args_parse("runs", ARGS(args), argc, argv);

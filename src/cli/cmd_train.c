@@ -1,20 +1,23 @@
-/* cmd_train.c - fans train: trains algorithms on tasks; on existing folders, goes on. */
+/* cmd_train.c - fans train: trains algorithms on tasks, or resumes runs. */
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "algo/registry.h"
 #include "base/os.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "learn/fnvae_options.h"
 #include "train/session.h"
 
-/* Ctrl-C and a polite kill wait until the loop looks for them, after every step. They are not
+/* SIGINT and SIGTERM wait until the loop looks for them, after every step. They are not
  * caught by a handler: its frame on the stack of a thread that is inside oneDNN's sgemm damages
- * memory. Threads inherit this, so it comes before they are started. */
+ * memory. Threads inherit this, so call it before any is started. */
 static void hold_signals(sigset_t *held)
 {
     sigemptyset(held);
@@ -28,9 +31,9 @@ static void hold_signals(sigset_t *held)
 typedef struct watch {
     const session *session;
     sigset_t held;
-    int signal; /* the one that came, or 0 */
+    int signal; /* the one received, or 0 */
     bool terminal, quiet;
-    double next; /* when to say something again */
+    double next; /* time of the next message */
 } watch;
 
 static void duration(double seconds, char *out, size_t size)
@@ -46,7 +49,7 @@ static void duration(double seconds, char *out, size_t size)
 typedef struct sums {
     double steps, total, rate; /* rate: steps a second since the start */
     double left;               /* seconds, of the training that takes longest */
-    int64_t episodes;          /* of the run that is behind most */
+    int64_t episodes;          /* of the run with the fewest */
 } sums;
 
 static sums sum_up(const session *s)
@@ -81,7 +84,7 @@ static double final_of(const session *s, int entry, int seed)
     return session_final(s, session_run_of(s, entry, seed));
 }
 
-/* How many episodes that of a single entry is the mean of. */
+/* How many episodes that return is the mean of. */
 static int recent_of(const session *s, int seed)
 {
     return session_recent(s, session_run_of(s, 0, seed));
@@ -151,14 +154,14 @@ static bool look(void *user, const training *t)
         if (w->next > 0) say(w);
         w->next = now + (w->terminal ? 0.2 : 10);
     }
-    int came = sigtimedwait(&w->held, NULL, &(struct timespec){0});
-    if (came > 0) w->signal = came;
+    int got = sigtimedwait(&w->held, NULL, &(struct timespec){0});
+    if (got > 0) w->signal = got;
     return w->signal;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* A word as a shell takes it. */
+/* A word, quoted for a shell where needed. */
 static void add_word(text *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -220,15 +223,15 @@ static int report_json(const session *s, const char *json)
     return cli_write_json(json, json_pack("{s:o}", "runs", all));
 }
 
-/* Of one entry every run; of several, each one's mean and standard deviation. */
+/* With one entry, every run; with several, the mean and standard deviation of each. */
 static int report(const session *s, const char *json)
 {
     int rc = report_json(s, json);
     if (rc < 0) return rc;
     for (int i = 0; s->entry_count == 1 && i < s->seeds; i++)
         if (!s->runs[i].fault)
-            printf("%s: return %.2f over the last %d episodes\n", s->runs[i].folder,
-                   final_of(s, 0, i), recent_of(s, i));
+            printf("%s: return %.2f over the last %d episode%s\n", s->runs[i].folder,
+                   final_of(s, 0, i), recent_of(s, i), plural(recent_of(s, i)));
     for (int e = 0; s->run_count > 1 && e < s->entry_count; e++) {
         spread x = spread_of(s, e);
         printf("%s: return %.2f", s->entries[e].folder, x.mean);
@@ -296,6 +299,31 @@ static int train(session *s, watch *eye)
     return 0;
 }
 
+/* Mistakes of the command line that show without any config. */
+static int check_algos(const char *list)
+{
+    const fans_algo_def *found;
+    char name[64];
+    for (; list && *list; list += strcspn(list, ",") + (strchr(list, ',') != NULL)) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ","), list);
+        int rc = algo_find(&found, name);
+        if (rc < 0) return fans_fail_within(CLI_USAGE, "train: --algo");
+    }
+    return 0;
+}
+
+static int check_wish(const session_wish *w)
+{
+    const char *ini;
+    int rc = check_algos(w->algos);
+    if (rc < 0) return rc;
+    if (fnvae_preset(w->preset, &ini) < 0) return fans_fail_within(CLI_USAGE, "train: --preset");
+    if (w->seed > INT_MAX - w->seeds + 1)
+        return fans_fail(CLI_USAGE, "train: --seed %d --seeds %d: seeds end at %d", w->seed,
+                         w->seeds, INT_MAX);
+    return 0;
+}
+
 int cmd_train(int argc, char **argv)
 {
     session_wish w = SESSION_WISH;
@@ -304,30 +332,30 @@ int cmd_train(int argc, char **argv)
     bool quiet = false;
     const arg args[] = {
         ARG_WORDS("CONFIG", &w.configs,
-                  "an .ini file: the task, and whatever else it sets; several train together"),
-        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "set one key, over the files"),
+                  "config file: the task and any other settings; several train together"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "override a config key"),
         ARG_TEXT("algo", "A[,B...]", &w.algos,
-                 "the algorithms, of `fans list algos` (what train.algo says: sac)"),
-        ARG_TEXT("preset", "P", &w.preset, "paper, standard (the default) or small"),
-        ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the run, or of the first (0)"),
-        ARG_INT("seeds", &w.seeds, 1, 1024, "that many seeds at once, from --seed on (1)"),
+                 "algorithms, see `fans list algos` (train.algo: sac)"),
+        ARG_TEXT("preset", "P", &w.preset, "paper, standard (default) or small"),
+        ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the first run (0)"),
+        ARG_INT("seeds", &w.seeds, 1, 1024, "number of seeds to train at once (1)"),
         ARG_TEXT("out", "DIR", &w.out,
-                 "folder of the run, or of its seeds seed-N (runs/CONFIG-ALGO; without --algo, "
-                 "runs/CONFIG-run); of several configs or algorithms, the one above all "
-                 "CONFIG-ALGO/seed-N (runs)"),
+                 "folder of the run, or of its seed-N folders (runs/CONFIG-ALGO; without --algo, "
+                 "runs/CONFIG-run); with several configs or algorithms, the folder of all "
+                 "CONFIG-ALGO folders (runs)"),
         ARG_INT("steps", &w.steps, 1, 2000000000,
-                "length of a run in steps, whole episodes (train.episodes times the horizon)"),
+                "steps per run, in whole episodes (train.episodes × horizon)"),
         ARG_TEXT("device", "D", &w.device,
-                 "cpu, cuda, cuda:N or auto (the default): a GPU where there is one"),
+                 "auto (default: a GPU where there is one), cpu, cuda or cuda:N"),
         ARG_PRECISION(&w.precision),
-        ARG_INT("threads", &w.threads, 0, 256, "0 = one per core (the default)"),
-        ARG_FLAG("quiet", &quiet, "no progress"),
+        ARG_INT("threads", &w.threads, 0, 256, "number of threads; 0: one per core (0)"),
+        ARG_FLAG("quiet", &quiet, "print no progress"),
         ARG_JSON(&json),
     };
     text command = {0};
     session s = {0};
     int rc = args_parse("train", ARGS(args), argc, argv);
-    if (rc) return rc;
+    if (rc || (rc = check_wish(&w)) < 0) return rc;
     TRY(join_command(argc, argv, &command));
     w.settings = &settings;
     w.command = command.s;

@@ -22,9 +22,10 @@ static int print_help(void)
 {
     printf("fans - reinforcement learning in worlds that change\n\n"
            "usage: fans COMMAND [arguments]\n"
-           "       fans COMMAND --help\n\n");
+           "       fans help COMMAND\n\n");
     table lines = {.indent = 2};
     for (int i = 0; i < COMMANDS; i++) table_row(&lines, commands[i].name, commands[i].help);
+    table_row(&lines, "help", "explain a command and its options");
     table_row(&lines, "--version", "print the version");
     int rc = table_print(&lines);
     table_free(&lines);
@@ -37,20 +38,43 @@ static int print_version(void)
     return 0;
 }
 
-static int run(int argc, char **argv)
+static const command *find_command(const char *name)
 {
-    if (argc < 2) return fans_fail(CLI_USAGE, "no command given; `fans --help` lists them");
-    const char *name = argv[1];
-    if (!strcmp(name, "--help") || !strcmp(name, "-h")) return print_help();
-    if (!strcmp(name, "--version")) return print_version();
     nearest near = {.word = name};
     for (int i = 0; i < COMMANDS; i++) {
-        if (!strcmp(name, commands[i].name)) return commands[i].run(argc - 2, argv + 2);
+        if (!strcmp(name, commands[i].name)) return &commands[i];
         nearest_offer(&near, commands[i].name);
     }
+    nearest_offer(&near, "help");
     const char *hint = nearest_hint(&near);
-    return fans_fail(CLI_USAGE, "unknown command '%s'%s", name,
-                     *hint ? hint : "; `fans --help` lists them");
+    fans_fail(CLI_USAGE, "unknown command '%s'%s", name, *hint ? hint : "; `fans help` lists them");
+    return NULL;
+}
+
+static bool asks_for_help(const char *word)
+{
+    return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/* `fans help model fit` is `fans model fit --help`. */
+static int help(int argc, char **argv)
+{
+    char *words[] = {NULL, "--help"};
+    if (argc == 0 || asks_for_help(argv[0])) return print_help();
+    const command *c = find_command(argv[0]);
+    if (!c) return CLI_USAGE;
+    if (argc > 2) return fans_fail(CLI_USAGE, "help: '%s' is one argument too many", argv[2]);
+    words[0] = argc > 1 ? argv[1] : words[1];
+    return c->run(argc, words);
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) return fans_fail(CLI_USAGE, "no command given; `fans help` lists them");
+    if (asks_for_help(argv[1])) return help(argc - 2, argv + 2);
+    if (!strcmp(argv[1], "--version")) return print_version();
+    const command *c = find_command(argv[1]);
+    return c ? c->run(argc - 2, argv + 2) : CLI_USAGE;
 }
 
 /* Output that could not be written (a full disk, a closed pipe) is an error like any other. */
@@ -61,7 +85,14 @@ static int finish_output(void)
     return 0;
 }
 
-/* What the user should know though all went well; a message's line, as of an error. */
+/* Is the command line wrong? Commands return CLI_USAGE then; the layers below begin their message
+ * with the option: "--set sac.lr: ...". */
+static bool is_usage(int rc)
+{
+    return rc == CLI_USAGE || (rc == FANS_EINVAL && !strncmp(fans_error(), "--", 2));
+}
+
+/* Warnings: a line like that of an error. */
 static void warn(void *user, fans_log_level level, const char *line)
 {
     (void)user;
@@ -80,5 +111,5 @@ int main(int argc, char **argv)
     int rc = run(argc, argv), stopped = rc > CLI_SIGNAL ? rc : 0;
     if (rc >= 0) rc = finish_output();
     if (rc < 0) fprintf(stderr, "fans: %s\n", fans_error());
-    return rc == CLI_USAGE ? 2 : rc < 0 ? 1 : stopped;
+    return rc >= 0 ? stopped : is_usage(rc) ? 2 : 1;
 }

@@ -1,4 +1,4 @@
-/* table.h - text in aligned columns, and the same figures as a JSON file. */
+/* table.h - text in aligned columns, and the same figures as JSON. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -24,7 +24,10 @@ int table_print(const table *t);
 void table_free(table *t);
 
 /* What --json asks for: writes `figures` to `path` and releases it. Nothing to do where path is
- * NULL. Call it before printing, so that a failure leaves no half of an output. */
+ * NULL. Call it before printing, so that a failure leaves no partial output. */
 int cli_write_json(const char *path, json_t *figures);
+
+/* Keeps the standard output for JSON (`--json -`): nothing else that is printed reaches it. */
+int cli_json_to_stdout(void);
 
 #endif

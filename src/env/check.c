@@ -20,37 +20,54 @@ void check_random_action(rng *r, float *action, int n)
     for (int i = 0; i < n; i++) action[i] = (float)rng_between(r, -1, 1);
 }
 
+typedef int check_fn(checker *k);
+
+/* Nothing of an earlier check is left. */
+static void begin(checker *k, const char *check)
+{
+    k->detail[0] = 0;
+    k->report(k->user, check, CHECK_BEGINS, "");
+}
+
 static void conclude(checker *k, const char *check, int rc)
 {
     k->failed += rc < 0;
-    k->report(k->user, check, rc >= 0, rc < 0 ? fans_error() : k->detail);
+    k->report(k->user, check, rc < 0 ? CHECK_FAILED : CHECK_PASSED,
+              rc < 0 ? fans_error() : k->detail);
+}
+
+static void run(checker *k, const char *check, check_fn *fn)
+{
+    begin(k, check);
+    conclude(k, check, fn(k));
 }
 
 static void run_checks(checker *k)
 {
     static const struct {
         const char *name;
-        int (*run)(checker *k);
+        check_fn *run;
     } checks[] = {
-        {"shapes", check_shapes},           {"buffers", check_buffers},
-        {"finite", check_finite},           {"same seed", check_same_seed},
-        {"other seed", check_seeds_differ}, {"horizon", check_horizon},
-        {"allocation", check_allocation},   {"save and restore", check_save},
-        {"clipping", check_clipping},
+        {"shapes", check_shapes},         {"names", check_names},
+        {"buffers", check_buffers},       {"finite", check_finite},
+        {"same seed", check_same_seed},   {"other seed", check_seeds_differ},
+        {"horizon", check_horizon},       {"allocation", check_allocation},
+        {"save and restore", check_save}, {"clipping", check_clipping},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        conclude(k, checks[i].name, checks[i].run(k));
+        run(k, checks[i].name, checks[i].run);
     for (int i = 0; i < k->still->info.factor_count; i++) {
         char name[96];
         snprintf(name, sizeof name, "factor %s", k->still->info.factors[i].name);
+        begin(k, name);
         conclude(k, name, check_factor(k, i));
     }
-    if (k->still->info.views > 0 && k->still->def->draw) conclude(k, "cameras", check_cameras(k));
-    if (k->still->def->picture) conclude(k, "picture", check_picture(k));
-    if (k->still->def->truth) conclude(k, "graph", check_graph(k));
+    if (k->still->info.views > 0 && k->still->def->draw) run(k, "cameras", check_cameras);
+    if (k->still->def->picture) run(k, "picture", check_picture);
+    if (k->still->def->truth) run(k, "graph", check_graph);
 }
 
-/* Every factor jumps among least, default and greatest at random steps. */
+/* Every factor jumps between its least, default and greatest value at random steps. */
 static int add_changes(config *c, const fans_env_info *info)
 {
     text ini = {0};
@@ -88,6 +105,10 @@ int env_check(const char *name, const char *const *settings, int count, env_chec
     checker k = {
         .name = name, .settings = settings, .setting_count = count, .report = report, .user = user};
     int rc = 0;
+    begin(&k, "open");
+    env_source source; /* first alone: these errors are not about a config */
+    TRY(env_load(&source, name));
+    env_unload(&source);
     TRY(load(&k, &k.still, NULL));
     TRY(load(&k, &k.moving, &k.still->info));
     run_checks(&k);

@@ -1,12 +1,14 @@
-/* check_life.c - checks of whole lives: what holds over a thousand steps. */
+/* check_life.c - checks over a thousand steps of a lifetime. */
 #include <malloc.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "env/call.h"
 #include "env/checker.h"
 
 enum { MANY_STEPS = 1000 };
+static const double MOST_REWARD = 1e6; /* larger ones drown everything else in float sums */
 
 /* ---- a world with buffers, and a record of what happened in it ------------------------------- */
 
@@ -60,7 +62,7 @@ static char *put(char *to, const void *from, size_t n)
     return to + n;
 }
 
-/* Takes `steps` steps and writes all that each of them showed to `record`. */
+/* Takes `steps` steps and records all that each of them shows. */
 static int life_record(life *l, int steps, char *record)
 {
     size_t obs = (size_t)l->task->info.obs_dim * sizeof(float);
@@ -99,12 +101,13 @@ static char *record_new(const task *t)
 int check_shapes(checker *k)
 {
     const fans_env_info *info = &k->still->info;
-    checker_saw(k, "%d observations, %d actions, horizon %d, %d factors", info->obs_dim,
+    checker_saw(k, "observations %d, actions %d, horizon %d, factors %d", info->obs_dim,
                 info->act_dim, info->horizon, info->factor_count);
     if (info->views > 0 && (!k->still->def->draw || info->height < 1 || info->width < 1))
-        return fans_fail(FANS_EINVAL, "%d views of %d x %d pixels, but %s", info->views,
-                         info->height, info->width,
-                         k->still->def->draw ? "that is no size" : "no function draws them");
+        return fans_fail(
+            FANS_EINVAL, "%d views of %d x %d pixels, but %s", info->views, info->height,
+            info->width,
+            k->still->def->draw ? "the size is not positive" : "fans_env.draw is missing");
     for (int i = 0; i < info->factor_count; i++)
         for (int j = 0; j < i; j++)
             if (!strcmp(info->factors[i].name, info->factors[j].name))
@@ -112,14 +115,32 @@ int check_shapes(checker *k)
     return 0;
 }
 
-/* Reset and step must write every observation and nothing behind the last. */
+/* Bad ones are refused when the task is loaded. Every environment must give the same, or a graph of
+ * one would misname the others. */
+int check_names(checker *k)
+{
+    const fans_env_info *a = &k->still->info, *b = &k->moving->info;
+    for (int i = 0; i < a->obs_dim; i++)
+        if (strcmp(a->obs_names[i], b->obs_names[i]))
+            return fans_fail(FANS_EINVAL, "observation %d is '%s' first and '%s' later", i,
+                             a->obs_names[i], b->obs_names[i]);
+    for (int i = 0; i < a->act_dim; i++)
+        if (strcmp(a->act_names[i], b->act_names[i]))
+            return fans_fail(FANS_EINVAL, "action %d is '%s' first and '%s' later", i,
+                             a->act_names[i], b->act_names[i]);
+    checker_saw(k, "observations %s, ...; actions %s, ...", a->obs_names[0], a->act_names[0]);
+    return 0;
+}
+
+/* Reset and step must write every observation and nothing past the last. */
 static int check_written(const float *obs, int n, const char *after)
 {
     for (int i = 0; i < n + CHECK_GUARD; i++) {
         if (i < n && obs[i] == -12345)
             return fans_fail(FANS_EINVAL, "%s leaves observation %d unwritten", after, i);
         if (i >= n && obs[i] != -12345)
-            return fans_fail(FANS_EINVAL, "%s writes %d values behind the last", after, i - n + 1);
+            return fans_fail(FANS_EINVAL, "%s writes %d values past the last observation", after,
+                             i - n + 1);
     }
     return 0;
 }
@@ -141,12 +162,12 @@ int check_buffers(checker *k)
     if (!obs || !action) TRY(FANS_ENOMEM);
     TRY(task_open(t, &env));
     fill(obs, n);
-    TRY(t->def->reset(env, &r, obs));
+    TRY(call_reset(t->def, env, &r, obs));
     TRY(check_written(obs, n, "reset"));
     fill(obs, n);
-    TRY(t->def->step(env, &r, action, obs, &result));
+    TRY(call_step(t->def, env, &r, action, obs, &result));
     TRY(check_written(obs, n, "step"));
-    checker_saw(k, "reset and step write their slice, all of it and no more");
+    checker_saw(k, "reset and step write every observation and nothing more");
 out:
     if (env) t->def->close(env);
     mem_free(obs);
@@ -165,6 +186,9 @@ int check_finite(checker *k)
         least = fmin(least, (double)l.b.reward[0]);
         most = fmax(most, (double)l.b.reward[0]);
     }
+    if (fmax(-least, most) > MOST_REWARD)
+        TRY(fans_fail(FANS_EINVAL, "rewards from %.3g to %.3g: keep them within ±%g", least, most,
+                      MOST_REWARD));
     checker_saw(k, "%d random steps, rewards from %.3g to %.3g", MANY_STEPS, least, most);
 out:
     life_end(&l);
@@ -203,7 +227,7 @@ int check_same_seed(checker *k)
     bool same = false;
     int rc = two_lives(k->moving, 1, 1, &same);
     if (rc < 0 || !same) return rc < 0 ? rc : FANS_EINVAL;
-    checker_saw(k, "two worlds, %d steps in turns, no byte differs", MANY_STEPS);
+    checker_saw(k, "two worlds agree to the last bit over %d steps", MANY_STEPS);
     return 0;
 }
 
@@ -212,8 +236,8 @@ int check_seeds_differ(checker *k)
     bool same = false;
     int rc = two_lives(k->still, 1, 2, &same);
     if (rc < 0) return rc;
-    checker_saw(k, "seeds 1 and 2 give different lives");
-    return same ? fans_fail(FANS_EINVAL, "seeds 1 and 2 give the same life") : 0;
+    checker_saw(k, "seeds 1 and 2 give different worlds");
+    return same ? fans_fail(FANS_EINVAL, "seeds 1 and 2 give the same world") : 0;
 }
 
 int check_horizon(checker *k)
@@ -239,7 +263,7 @@ out:
     return rc;
 }
 
-/* Bytes that the C library has handed out, to plugins too. */
+/* Bytes in use on the heap, including those of plug-ins. */
 static size_t heap(void)
 {
     struct mallinfo2 m = mallinfo2();
@@ -260,14 +284,14 @@ int check_allocation(checker *k)
     if (mem_count() != before)
         TRY(fans_fail(FANS_EINVAL, "%llu allocations in %d steps",
                       (unsigned long long)(mem_count() - before), MANY_STEPS));
-    checker_saw(k, "none in %d steps, resets and changes included", MANY_STEPS);
+    checker_saw(k, "none in %d steps, with resets and changes", MANY_STEPS);
 out:
     life_end(&l);
     return rc;
 }
 
-/* Saves in mid-episode, goes on, and goes on once more from the save: in the same world, which has
- * since moved elsewhere, and in another one that never was there. */
+/* Saves in mid-episode, continues, and continues again from the save: in the same world, which has
+ * moved since, and in one that has never been there. */
 int check_save(checker *k)
 {
     const task *t = k->moving;
@@ -291,7 +315,8 @@ int check_save(checker *k)
         TRY(compare(t, first, again, MANY_STEPS,
                     turn == 0 ? "the restored world" : "a new world with the saved state"));
     }
-    checker_saw(k, "%zu bytes; %d steps from them are the same, in two worlds", bytes, MANY_STEPS);
+    checker_saw(k, "%zu bytes; two worlds restored from them agree over %d steps", bytes,
+                MANY_STEPS);
 out:
     life_end(&a);
     life_end(&b);

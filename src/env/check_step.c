@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "env/call.h"
 #include "env/checker.h"
 
 enum { WARM_UP = 5, MOST_TRIAL = 100, PICTURE = 64 };
@@ -49,7 +50,7 @@ static int bench_run(bench *b, trial *out, double reach, bool clip)
             b->action[i] = (float)(clip ? fmin(fmax(x, -1), 1) : x);
         }
         float *obs = out->obs + (size_t)out->steps * (size_t)b->task->info.obs_dim;
-        int rc = def->step(b->env, &steps, b->action, obs, &result);
+        int rc = call_step(def, b->env, &steps, b->action, obs, &result);
         if (rc < 0) return rc;
         out->reward[out->steps++] = result.reward;
         if (result.terminated) break;
@@ -70,9 +71,9 @@ static int bench_open(bench *b, const task *t)
     b->base.obs = mem_alloc(MOST_TRIAL * obs);
     b->other.obs = mem_alloc(MOST_TRIAL * obs);
     if (!b->state || !b->action || !b->base.obs || !b->other.obs) TRY(FANS_ENOMEM);
-    TRY(t->def->reset(b->env, &resets, b->base.obs));
+    TRY(call_reset(t->def, b->env, &resets, b->base.obs));
     for (int i = 0; i < WARM_UP; i++)
-        TRY(t->def->step(b->env, &warm, b->action, b->base.obs, &result));
+        TRY(call_step(t->def, b->env, &warm, b->action, b->base.obs, &result));
     t->def->save(b->env, b->state);
 out:
     if (rc < 0) bench_close(b);
@@ -101,8 +102,8 @@ int check_clipping(checker *k)
     b.task->def->restore(b.env, b.state);
     TRY(bench_run(&b, &b.other, 3, false));
     if (!same_obs(&b) || !same_rewards(&b))
-        TRY(fans_fail(FANS_EINVAL, "an action beyond 1 is not the same as 1"));
-    checker_saw(k, "actions beyond 1 act like 1");
+        TRY(fans_fail(FANS_EINVAL, "actions beyond 1 are not clipped to 1"));
+    checker_saw(k, "actions beyond 1 are clipped");
 out:
     bench_close(&b);
     return rc;
@@ -114,10 +115,10 @@ static int run_with(bench *b, int factor, double value, bool back)
     const fans_env_def *def = b->task->def;
     int rc;
     def->restore(b->env, b->state);
-    if ((rc = def->set_factor(b->env, factor, value)) < 0)
+    if ((rc = call_set_factor(def, b->env, factor, value)) < 0)
         return fans_fail_within(rc, "%g is in its range, but", value);
     double initial = b->task->info.factors[factor].initial;
-    if (back && (rc = def->set_factor(b->env, factor, initial)) < 0) return rc;
+    if (back && (rc = call_set_factor(def, b->env, factor, initial)) < 0) return rc;
     return bench_run(b, &b->other, 1, false);
 }
 
@@ -135,23 +136,24 @@ static int try_factor(bench *b, int factor)
         reward_change |= !same_rewards(b);
         if ((rc = run_with(b, factor, values[i], true)) < 0) return rc;
         if (!same_obs(b) || !same_rewards(b))
-            return fans_fail(FANS_EINVAL, "set to %g and back to %g leaves a trace", values[i],
+            return fans_fail(FANS_EINVAL, "leaves a trace when set to %g and back to %g", values[i],
                              f->initial);
     }
     if (f->kind == FANS_DYNAMICS && !obs_change)
-        return fans_fail(FANS_EINVAL, "of the dynamics, but no observation changes in %d steps",
+        return fans_fail(FANS_EINVAL,
+                         "is a dynamics factor, but changes no observation in %d steps",
                          b->base.steps);
     if (f->kind == FANS_REWARD && obs_change)
-        return fans_fail(FANS_EINVAL, "of the reward, but observations change too");
+        return fans_fail(FANS_EINVAL, "is a reward factor, but changes observations too");
     if (f->kind == FANS_REWARD && !reward_change)
-        return fans_fail(FANS_EINVAL, "of the reward, but no reward changes in %d steps",
+        return fans_fail(FANS_EINVAL, "is a reward factor, but changes no reward in %d steps",
                          b->base.steps);
     return 0;
 }
 
 static int refuses(bench *b, int factor, double value)
 {
-    if (b->task->def->set_factor(b->env, factor, value) >= 0)
+    if (call_set_factor(b->task->def, b->env, factor, value) >= 0)
         return fans_fail(FANS_EINVAL, "accepts %g, outside its range", value);
     return 0;
 }
@@ -166,7 +168,7 @@ int check_factor(checker *k, int factor)
     TRY(try_factor(&b, factor));
     TRY(refuses(&b, factor, f->low - beyond));
     TRY(refuses(&b, factor, f->high + beyond));
-    checker_saw(k, "changes the %s from %g to %g, and back without a trace",
+    checker_saw(k, "changes the %s, from %g to %g and back without a trace",
                 f->kind == FANS_DYNAMICS ? "dynamics" : "reward alone", f->low, f->high);
 out:
     bench_close(&b);
@@ -175,17 +177,17 @@ out:
 
 /* ---- pictures and graph ---------------------------------------------------------------------- */
 
-/* Draws twice: the same bytes, none behind the last, and the environment as it was. */
+/* Draws twice: the bytes must agree, end with the last pixel, and leave the environment alone. */
 typedef int draw_fn(bench *b, uint8_t *pixels);
 
 static int draw_views(bench *b, uint8_t *pixels)
 {
-    return b->task->def->draw(b->env, pixels);
+    return call_draw(b->task->def, b->env, pixels);
 }
 
 static int draw_picture(bench *b, uint8_t *pixels)
 {
-    return b->task->def->picture(b->env, PICTURE, PICTURE, pixels);
+    return call_picture(b->task->def, b->env, PICTURE, PICTURE, pixels);
 }
 
 static int check_drawing(const task *t, draw_fn *draw, size_t n)
@@ -202,7 +204,7 @@ static int check_drawing(const task *t, draw_fn *draw, size_t n)
     TRY(draw(&b, again));
     if (memcmp(first, again, n)) TRY(fans_fail(FANS_EINVAL, "two pictures of one state differ"));
     for (size_t i = n; i < n + CHECK_GUARD; i++)
-        if (again[i] != 0xA5) TRY(fans_fail(FANS_EINVAL, "writes behind its last pixel"));
+        if (again[i] != 0xA5) TRY(fans_fail(FANS_EINVAL, "writes past its last pixel"));
     t->def->save(b.env, state);
     if (memcmp(b.state, state, t->def->state_bytes(b.env)))
         TRY(fans_fail(FANS_EINVAL, "drawing changes the state"));
@@ -217,15 +219,15 @@ out:
 int check_cameras(checker *k)
 {
     const fans_env_info *info = &k->still->info;
-    checker_saw(k, "%d views of %d x %d pixels, the same from the same state", info->views,
-                info->height, info->width);
+    checker_saw(k, "%d views of %d x %d pixels; one state, one image", info->views, info->height,
+                info->width);
     size_t n = (size_t)info->views * (size_t)info->height * (size_t)info->width * 3;
     return check_drawing(k->still, draw_views, n);
 }
 
 int check_picture(checker *k)
 {
-    checker_saw(k, "the same from the same state");
+    checker_saw(k, "one state, one picture");
     int rc = check_drawing(k->still, draw_picture, (size_t)PICTURE * PICTURE * 3);
     if (rc != FANS_ENOSUP) return rc;
     checker_saw(k, "none on this machine: %s", fans_error());

@@ -6,9 +6,8 @@
 #include "env/check.h"
 #include "env/world.h"
 
-/* Two tasks are made of the environment: one without any change, and one in which every factor
- * jumps between its least, its own and its greatest value at random steps. What must hold always is
- * tried in the second. */
+/* Makes two tasks of the environment: one without changes, and one in which every factor jumps
+ * between its least, default and greatest value at random steps. */
 typedef struct checker {
     const char *name;
     const char *const *settings;
@@ -23,7 +22,7 @@ typedef struct checker {
 /* Notes what a check saw, for its line. */
 void checker_saw(checker *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Behind every buffer that an environment writes, to see that it stops there. */
+/* Floats after every buffer that an environment writes, to see that it stops there. */
 enum { CHECK_GUARD = 16 };
 
 /* Uniform in [-1, 1]. */
@@ -31,6 +30,7 @@ void check_random_action(rng *r, float *action, int n);
 
 /* Each returns 0, or an error whose line says what is wrong. */
 int check_shapes(checker *k);
+int check_names(checker *k);
 int check_buffers(checker *k);
 int check_finite(checker *k);
 int check_same_seed(checker *k);

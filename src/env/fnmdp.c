@@ -3,15 +3,15 @@
  *     s_i,t+1 = f_i(parents of i among s_t, a_t, theta^s) + noise
  *     r_t     = h(parents among s_t, a_t; all of theta^r) + noise
  *
- * The reward is that of the state in which the action is taken, as the equation has it. A step runs
+ * The reward depends on the state in which the action is taken. A step runs
  * under the factors that the schedule set for it: in the indices of the paper, the theta^s_{t+1} of
  * the transition out of s_t and the theta^r_t of its reward carry the number of the same step.
  *
  * The functions are sums of bounded features, one per edge, and a product of two of them here and
- * there. A random network would be as smooth, but might all but ignore one of its inputs; here the
- * weight of every edge is bounded below, so each true parent matters visibly. The graph is drawn so
- * that actions excite every state through at most one other: a world which random actions
- * leave at rest could not be learned by anyone. States keep a memory of themselves (the diagonal of
+ * there. A random network would be as smooth but might ignore one of its inputs; here the weight of
+ * every edge has a lower bound, so each true parent matters. The graph is drawn so
+ * that actions excite every state through at most one other: a world that stays at rest under
+ * random actions could not be learned. States keep a memory of themselves (the diagonal of
  * C_ss is 1); every factor of the dynamics touches a state; a factor of the reward also
  * multiplies one of the states that the reward reads, or it would not change what is best to do. */
 #include <math.h>
@@ -28,10 +28,10 @@ enum { D, M, P, Q, DENSITY, NOISE, OPTIONS };
 static const fans_env_option options_list[OPTIONS] = {
     {"d", 6, 1, 64, "state dimensions"},
     {"m", 2, 1, 32, "action dimensions"},
-    {"p", 2, 0, 32, "factors of the dynamics"},
-    {"q", 1, 0, 32, "factors of the reward"},
-    {"density", 0.3, 0, 1, "probability of an edge that is not there anyway"},
-    {"noise", 0.05, 0, 10, "standard deviation of the noise on states and reward"},
+    {"p", 2, 0, 32, "dynamics factors"},
+    {"q", 1, 0, 32, "reward factors"},
+    {"density", 0.3, 0, 1, "probability of each optional edge"},
+    {"noise", 0.05, 0, 10, "standard deviation of the noise on states and rewards"},
 };
 
 /* The causes of everything, in one vector x: states, actions, factors of dynamics and reward. */
@@ -63,6 +63,8 @@ typedef struct fnmdp {
     double noise;
     fans_factor factors[64];
     char names[64][MOST_NAME];
+    const char *obs_names[64], *act_names[32]; /* point into called[] */
+    char called[96][MOST_NAME];
     double x[MOST_CAUSES], next[64];
     uint8_t mask[65][MOST_CAUSES]; /* [effect][cause]; effect d is the reward */
     function f[];                  /* f_0 .. f_{d-1}, h */
@@ -92,7 +94,8 @@ static void shuffle(rng *r, int *list, int n)
     }
 }
 
-/* The first half of a random order hears an action itself, the rest at least one of that half. */
+/* In a random order, each state of the first half has an action as parent, the others a state of
+ * that half. */
 static void ensure_excitation(fnmdp *w, rng *r)
 {
     int order[64], front = (w->d + 1) / 2;
@@ -189,6 +192,16 @@ static void name_factors(fnmdp *w)
     }
 }
 
+/* s0, s1, ... and a0, a1, ..., as in the equations above. */
+static void name_nodes(fnmdp *w)
+{
+    for (int i = 0; i < w->d + w->m; i++) {
+        bool state = i < w->d;
+        snprintf(w->called[i], MOST_NAME, "%c%d", state ? 's' : 'a', state ? i : i - w->d);
+        *(state ? &w->obs_names[i] : &w->act_names[i - w->d]) = w->called[i];
+    }
+}
+
 static int open_fnmdp(void **env, fans_env_info *info, const double *options, uint64_t seed)
 {
     for (int i = D; i <= Q; i++)
@@ -208,11 +221,14 @@ static int open_fnmdp(void **env, fans_env_info *info, const double *options, ui
     draw_graph(w, &r, options[DENSITY]);
     for (int i = 0; i <= d; i++) draw_function(w, &r, i);
     name_factors(w);
+    name_nodes(w);
     *info = (fans_env_info){.obs_dim = w->d,
                             .act_dim = w->m,
                             .horizon = 50,
                             .factors = w->factors,
-                            .factor_count = w->p + w->q};
+                            .factor_count = w->p + w->q,
+                            .obs_names = w->obs_names,
+                            .act_names = w->act_names};
     *env = w;
     return 0;
 }

@@ -9,7 +9,7 @@
 
 typedef struct gl gl;
 
-/* A context of one's own; FANS_ENOSUP, with what was tried, where there is none. */
+/* A private context; FANS_ENOSUP, with what was tried, where there is none. */
 int gl_new(gl **out);
 void gl_free(gl *g);
 

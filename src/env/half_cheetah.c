@@ -4,8 +4,8 @@
  *
  * The wind is a constant force on the root's x-slide through all sub-steps. It acts as a
  * generalised force (qfrc_applied), since MuJoCo's callbacks are process-wide. Motor gain and
- * disabled joints change the actuators' gains, so that the control range stays what it is. The
- * control cost counts the action as commanded, whatever the motors make of it. */
+ * disabled joints change the actuators' gains, so that the control range stays the same. The
+ * control cost counts the commanded action. */
 #include <math.h>
 #include <string.h>
 
@@ -21,16 +21,26 @@ enum { NQ = 9, NV = 9, OBS = NQ - 1 + NV, ACT = 6, HORIZON = 50, SUBSTEPS = 5 };
 enum { WIND, GRAVITY, SPEED, JOINT, MOTOR, FRICTION, MASS, FACTORS };
 
 static const fans_factor factors[FACTORS] = {
-    [WIND] = {"wind", FANS_DYNAMICS, -50, 50, 0, "N along x on the root, positive pushes forward"},
-    [GRAVITY] = {"gravity", FANS_DYNAMICS, 0, 30, 9.81, "m/s^2, downwards"},
-    [SPEED] = {"speed", FANS_REWARD, -5, 5, 1.5, "m/s, the target of v_x"},
-    [JOINT] = {"joint", FANS_DYNAMICS, 0, 6, 0,
-               "disabled joint (no torque), rounded: 0 none, 1 to 3 rear thigh, shin, foot, 4 to 6 "
-               "front"},
+    [WIND] = {"wind", FANS_DYNAMICS, -50, 50, 0,
+              "N, horizontal force on the root; positive pushes forward"},
+    [GRAVITY] = {"gravity", FANS_DYNAMICS, 0, 30, 9.81, "m/s^2"},
+    [SPEED] = {"speed", FANS_REWARD, -5, 5, 1.5, "m/s, target speed"},
+    [JOINT] =
+        {"joint", FANS_DYNAMICS, 0, 6, 0,
+         "joint without torque, rounded: 0 none; 1 to 3 rear thigh, shin, foot; 4 to 6 front"},
     [MOTOR] = {"motor", FANS_DYNAMICS, -1, 2, 1, "gain of all motors"},
-    [FRICTION] = {"friction", FANS_DYNAMICS, 0, 4, 1, "multiplies the friction of the ground"},
-    [MASS] = {"mass", FANS_DYNAMICS, 0.1, 10, 1, "multiplies all masses and inertias"},
+    [FRICTION] = {"friction", FANS_DYNAMICS, 0, 4, 1, "scale of the ground's friction"},
+    [MASS] = {"mass", FANS_DYNAMICS, 0.1, 10, 1, "scale of all masses and inertias"},
 };
+
+static const char *const obs_names[OBS] = {
+    "torso_z",          "torso_pitch",     "rear_thigh",     "rear_shin",      "rear_foot",
+    "front_thigh",      "front_shin",      "front_foot",     "torso_vx",       "torso_vz",
+    "torso_pitch_rate", "rear_thigh_rate", "rear_shin_rate", "rear_foot_rate", "front_thigh_rate",
+    "front_shin_rate",  "front_foot_rate",
+};
+static const char *const act_names[ACT] = {"rear_thigh",  "rear_shin",  "rear_foot",
+                                           "front_thigh", "front_shin", "front_foot"};
 
 typedef struct cheetah {
     sim *s; /* first, see mj.h */
@@ -115,7 +125,9 @@ static int cheetah_open(void **env, fans_env_info *info, const double *options, 
                             .act_dim = ACT,
                             .horizon = HORIZON,
                             .factors = factors,
-                            .factor_count = FACTORS};
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = c;
     return 0;
 out:

@@ -1,4 +1,4 @@
-/* list.h - the built-in environments, in alphabetical order: X(name) stands for a
+/* list.h - the built-in environments, in alphabetical order: X(name) is a
  * `const fans_env_def env_NAME` in src/env/NAME.c. */
 X(fnmdp)
 X(half_cheetah)

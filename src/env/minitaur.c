@@ -30,15 +30,27 @@ static const double ACTION_SCALE = 0.5, STANCE_EXTENSION = 2;    /* rad */
 enum { MASS, SPEED, FACTORS };
 
 static const fans_factor factors[FACTORS] = {
-    [MASS] = {"mass", FANS_DYNAMICS, 0.1, 4, 1, "multiplies mass and inertia of the base"},
-    [SPEED] = {"speed", FANS_REWARD, -0.8, 0.8, 0.3, "m/s, the target of v_x"},
+    [MASS] = {"mass", FANS_DYNAMICS, 0.1, 4, 1, "scale of the base's mass and inertia"},
+    [SPEED] = {"speed", FANS_REWARD, -0.8, 0.8, 0.3, "m/s, target speed"},
 };
+
+/* Legs: fl front left, bl back left, fr front right, br back right; two motors each. */
+static const char *const obs_names[OBS] = {
+    "roll",     "pitch",        "roll_rate",    "pitch_rate",   "fl_fore",
+    "fl_rear",  "bl_fore",      "bl_rear",      "fr_rear",      "fr_fore",
+    "br_rear",  "br_fore",      "fl_swing",     "bl_swing",     "fr_swing",
+    "br_swing", "fl_extension", "bl_extension", "fr_extension", "br_extension",
+};
+static const char *const act_names[ACT] = {"fl_swing",     "bl_swing",     "fr_swing",
+                                           "br_swing",     "fl_extension", "bl_extension",
+                                           "fr_extension", "br_extension"};
 
 enum { TERMINATE, NOISE, OPTIONS };
 
 static const fans_env_option option_list[OPTIONS] = {
-    [TERMINATE] = {"terminate", 1, 0, 1, "1 ends an episode when the robot tips over"},
-    [NOISE] = {"noise", 0.05, 0, 1, "deviation of the base's velocities at the start (m/s, rad/s)"},
+    [TERMINATE] = {"terminate", 1, 0, 1, "1: an episode ends when the robot tips over"},
+    [NOISE] = {"noise", 0.05, 0, 1,
+               "standard deviation of the base's initial velocities (m/s, rad/s)"},
 };
 
 /* What the sensors see after one sub-step. */
@@ -47,7 +59,7 @@ typedef struct sample {
     double angle[MOTORS], rate[MOTORS];
 } sample;
 
-/* The state beside MuJoCo's; eight-byte members only, so that it has no padding. */
+/* The state that MuJoCo does not hold; eight-byte members only, so that it has no padding. */
 typedef struct memory {
     double past[2][ACT];     /* a_{t-1}, a_{t-2} */
     sample history[HISTORY]; /* a ring of sub-steps */
@@ -58,9 +70,9 @@ typedef struct memory {
 typedef struct minitaur {
     sim *s; /* first, see mj.h */
     double factor[FACTORS], option[OPTIONS];
-    int qpos[MOTORS], qvel[MOTORS]; /* where the motors' joints stand in the state */
+    int qpos[MOTORS], qvel[MOTORS]; /* where the motors' joints are in the state */
     memory now;
-    void *stance; /* MuJoCo's state of the robot that stands */
+    void *stance; /* MuJoCo's state of the standing robot */
     picture *picture;
 } minitaur;
 
@@ -247,7 +259,9 @@ static int minitaur_open(void **env, fans_env_info *info, const double *options,
                             .act_dim = ACT,
                             .horizon = HORIZON,
                             .factors = factors,
-                            .factor_count = FACTORS};
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = t;
     return 0;
 out:

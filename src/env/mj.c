@@ -39,7 +39,7 @@ static void note(const char *text)
     fault.text[strcspn(fault.text, "\n")] = 0;
 }
 
-/* MuJoCo has no way to go on after this, so an unguarded call is a bug. */
+/* MuJoCo cannot continue after this, so an unguarded call is a bug. */
 static void on_error(const char *text)
 {
     note(text);
@@ -229,7 +229,7 @@ static int first_bad(const mjtNum *x, long n)
  * sub-step is still in the state. */
 static int check_state(const sim *s)
 {
-    /* in our own words: MuJoCo's lie in one buffer for all threads */
+    /* in our own words: MuJoCo keeps its text in one buffer for all threads */
     static const struct {
         int kind;
         const char *text;

@@ -1,4 +1,4 @@
-/* mj.h - what all MuJoCo environments share: a model of one's own, guarded calls, exact states.
+/* mj.h - what all MuJoCo environments share: a private model, guarded calls, exact states.
  *
  * The prefix is sim_, since mj_ is MuJoCo's own. Every environment instance owns one sim and so one
  * mjModel, which it may change; nothing is shared between instances, and two threads may step two
@@ -6,7 +6,7 @@
  *
  * MuJoCo reports a fatal error by a callback that must not return, and repairs a NaN by a silent
  * reset. Here both become an ordinary error that names the environment. A sim that has failed must
- * be reset or restored before its next step. By custom the sim is the first member of a MuJoCo
+ * be reset or restored before its next step. By convention the sim is the first member of a MuJoCo
  * environment's struct, so that tests and drawing can reach it.
  *
  * Sizes such as m->nbody are int in MuJoCo 2 and 64 bits wide today: cast them. */
@@ -27,7 +27,7 @@ typedef struct sim {
 } sim;
 
 /* Where the file `asset` of the assets folder is: $FANS_ASSETS, the folders of an installation or a
- * bundle beside the program, the source tree. A name that starts with a slash stands for itself. */
+ * bundle next to the program, the source tree. A name that starts with a slash is used as it is. */
 int sim_asset(char *path, size_t size, const char *asset);
 
 /* Loads an MJCF file of the assets folder. `name` is the environment's and must outlive the sim. */
@@ -53,8 +53,8 @@ static inline double sim_clip(double x)
     return x < -1 ? -1 : x > 1 ? 1 : x;
 }
 
-/* Brings the poses of bodies, geoms, sites, cameras and lights up to qpos: after mj_step they lag
- * one sub-step behind. Leaves the state as it is, bit for bit. */
+/* Brings the poses of bodies, geoms, sites, cameras and lights up to qpos: after mj_step they are
+ * one sub-step late. The state stays bit-identical. */
 int sim_pose(sim *s);
 
 /* Runs other MuJoCo calls (mj_forward, drawing) under the same guard. */
@@ -69,7 +69,7 @@ int sim_scale_mass(sim *s, int first, int count, double scale);
 /* ---- states ---------------------------------------------------------------------------------- */
 
 /* All that mj_step reads apart from the model, the solver's warm start included: a restored sim
- * goes on bit for bit like the saved one. Derived quantities (poses, contacts) are not in it; do
+ * continues bit-identically. Derived quantities (poses, contacts) are not in it; do
  * not call mj_forward after a restore, which would move the warm start. The model is not in it
  * either: its changes are functions of the factors, which the environment saves and sets again. */
 size_t sim_state_bytes(const sim *s);

@@ -16,10 +16,13 @@ enum { GRAVITY, TORQUE, MASS, LENGTH, FACTORS };
 
 static const fans_factor factors[FACTORS] = {
     {"gravity", FANS_DYNAMICS, 0, 30, 10, "m/s^2"},
-    {"torque", FANS_DYNAMICS, -2, 2, 1, "gain of the motor; below 0 it turns the wrong way"},
+    {"torque", FANS_DYNAMICS, -2, 2, 1, "gain of the motor; negative: it turns the wrong way"},
     {"mass", FANS_DYNAMICS, 0.2, 5, 1, "kg"},
     {"length", FANS_DYNAMICS, 0.2, 3, 1, "m"},
 };
+
+static const char *const obs_names[] = {"cos_angle", "sin_angle", "speed"};
+static const char *const act_names[] = {"torque"};
 
 /* The whole state: saved as it is. */
 typedef struct pendulum {
@@ -34,8 +37,13 @@ static int open_pendulum(void **env, fans_env_info *info, const double *options,
     pendulum *p = mem_alloc(sizeof *p);
     if (!p) return FANS_ENOMEM;
     for (int i = 0; i < FACTORS; i++) p->factor[i] = factors[i].initial;
-    *info = (fans_env_info){
-        .obs_dim = 3, .act_dim = 1, .horizon = 200, .factors = factors, .factor_count = FACTORS};
+    *info = (fans_env_info){.obs_dim = 3,
+                            .act_dim = 1,
+                            .horizon = 200,
+                            .factors = factors,
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = p;
     return 0;
 }

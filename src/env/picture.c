@@ -101,7 +101,7 @@ static int picture_new(picture **out, sim *s, int width, int height)
     job j = {p, s, NULL};
     TRY(sim_guard(s, make_scene, &j));
     if (make_gl(&j) < 0) {
-        log_info("%s: pictures come from the ray caster (%s)", s->name, fans_error());
+        log_info("%s: pictures are drawn by the ray caster (%s)", s->name, fans_error());
         gl_free(p->context);
         p->context = NULL;
         TRY(raycast_new(&p->rays, s->m, width, height));

@@ -10,7 +10,7 @@ typedef struct picture picture;
 
 /* Draws the model's camera named "picture" (or MuJoCo's free camera, where there is none) as
  * height × width × 3 bytes, top row first. *p starts as NULL; the tools are made on first use and
- * made anew when the size changes. FANS_SHADOWS=1 in the environment gives shadows, for twice the
+ * remade when the size changes. FANS_SHADOWS=1 in the environment gives shadows, for twice the
  * time in software GL. */
 int picture_draw(picture **p, sim *s, int width, int height, uint8_t *rgb);
 void picture_free(picture *p);

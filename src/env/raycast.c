@@ -60,7 +60,7 @@ int raycast_new(raycast **out, const mjModel *m, int width, int height)
     r->lamps = mem_alloc((size_t)r->max_lamps * sizeof *r->lamps);
     r->depth = mem_alloc(w * sizeof *r->depth);
     r->hit = mem_alloc(w * sizeof *r->hit);
-    r->point = mem_alloc(10 * w * sizeof *r->point); /* and the three behind it */
+    r->point = mem_alloc(10 * w * sizeof *r->point); /* and the three after it */
     if (!r->geoms || !r->lamps || !r->depth || !r->hit || !r->point) {
         raycast_free(r);
         return FANS_ENOMEM;

@@ -30,7 +30,7 @@ void raycast_draw_from(raycast *r, const mjModel *m, const mjData *d, const doub
 void raycast_probe(raycast *r, const mjModel *m, const mjData *d, int camera, double *distance,
                    int *geom);
 
-/* The background that stands behind everything, for a unit view direction's upward component. */
+/* The background, for a unit view direction's upward component. */
 void raycast_sky(float up, float rgb[3]);
 
 /* ---- frame stacking -------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ static int load_library(env_source *out, const char *path)
     return rc;
 }
 
-static int is_path(const char *name)
+bool env_is_path(const char *name)
 {
     size_t n = strlen(name);
     return strchr(name, '/') || (n > 3 && !strcmp(name + n - 3, ".so"));
@@ -74,7 +74,7 @@ static int is_path(const char *name)
 
 int env_load(env_source *out, const char *name)
 {
-    if (is_path(name)) return load_library(out, name);
+    if (env_is_path(name)) return load_library(out, name);
     nearest near = {.word = name};
     const fans_env_def *def;
     for (int i = 0; (def = env_builtin(i)); i++) {

@@ -1,4 +1,4 @@
-/* registry.h - finds environments: built in, or in a shared library of the user's. */
+/* registry.h - finds environments: built-in ones, and the user's in shared libraries. */
 #ifndef ENV_REGISTRY_H
 #define ENV_REGISTRY_H
 
@@ -10,12 +10,15 @@ typedef struct env_source {
     void *library;
 } env_source;
 
-/* `name` is one of the list, or the path of a shared library: anything with a slash or ".so" at
- * its end. A definition of another ABI, or with a part missing, is refused. */
+/* Does `name` mean a shared library? Anything with a slash, or with ".so" at its end. */
+bool env_is_path(const char *name);
+
+/* `name` is one of the list, or the path of a shared library. A definition of another ABI, or with
+ * a part missing, is refused. */
 int env_load(env_source *out, const char *name);
 void env_unload(env_source *source);
 
-/* The i-th built-in environment; NULL behind the last, where the list ends. */
+/* The i-th built-in environment; NULL after the last. */
 const fans_env_def *env_builtin(int i);
 
 #endif

@@ -3,8 +3,8 @@
  *     D = 5 |tip - goal|,    r = c - D^2 - log10(D^2 + 1e-5),    c such that r = 0 at 3 cm
  *
  * The peg task of MELD (Zhao et al., 2020). An action asks each joint for a target within 0.04 rad
- * of where it is; position servos follow for a quarter of a second. The boxes stand a few
- * millimetres elsewhere in each episode. The right one looks like the others: only the reward
+ * of where it is; position servos follow for a quarter of a second. The boxes move by a few
+ * millimetres from episode to episode. The right one looks like the others: only the reward
  * tells. Success is a tip within 5 cm of the goal, the middle of the right box's bottom.
  *
  * Two cameras, of 64×64 pixels: above the shoulder, at the wrist. Agents see the state. */
@@ -29,8 +29,16 @@ static const double START[JOINTS] = {-0.305, -0.83, 0.0609, 1.7046, -0.0298, 0.6
 
 static const fans_factor factors[1] = {
     {"box", FANS_REWARD, 0, BOXES - 1, 0,
-     "the right box, rounded: 0 near left, 1 near right, 2 far left, 3 far right"},
+     "the correct box, rounded: 0 near left, 1 near right, 2 far left, 3 far right"},
 };
+
+static const char *const obs_names[OBS] = {
+    "joint0",      "joint1",      "joint2",      "joint3",      "joint4",      "joint5",
+    "joint6",      "joint0_rate", "joint1_rate", "joint2_rate", "joint3_rate", "joint4_rate",
+    "joint5_rate", "joint6_rate", "tip_x",       "tip_y",       "tip_z",
+};
+static const char *const act_names[JOINTS] = {"joint0", "joint1", "joint2", "joint3",
+                                              "joint4", "joint5", "joint6"};
 
 typedef struct peg {
     sim *s;     /* first, see mj.h */
@@ -109,7 +117,9 @@ static int peg_open(void **env, fans_env_info *info, const double *options, uint
                             .factor_count = 1,
                             .views = VIEWS,
                             .height = SIDE,
-                            .width = SIDE};
+                            .width = SIDE,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = e;
     return 0;
 out:

@@ -4,8 +4,8 @@
  *
  * After the Meta-World benchmark's XYZ control: an action moves a mocap body by up to a centimetre
  * along each axis, within a box; the hand is welded to it and follows. The fourth entry opens (-1)
- * or closes (1) the gripper. An episode starts with the hand at rest at (0, 0.6, 0.2): the arm is
- * let settle there once, when the environment is made, and every reset returns to that state.
+ * or closes (1) the gripper. An episode starts with the hand at rest at (0, 0.6, 0.2): the arm
+ * settles there once, when the environment is made, and every reset returns to that state.
  *
  * The observation is the hand's position relative to (0, 0.75, 0.2), at resets as in steps. */
 #include <math.h>
@@ -29,13 +29,16 @@ static const double POSTURE[JOINTS] = {-0.305, -0.83, 0.0609, 1.7046, -0.0298, 0
 
 enum { FACTORS = 3 };
 static const fans_factor factors[FACTORS] = {
-    {"target_x", FANS_REWARD, -0.5, 0.5, 0, "m, to the right of the arm"},
+    {"target_x", FANS_REWARD, -0.5, 0.5, 0, "m, right of the arm"},
     {"target_y", FANS_REWARD, 0.4, 1, 0.75, "m, in front of the arm"},
     {"target_z", FANS_REWARD, 0.05, 0.5, 0.2, "m, above the table"},
 };
 
+static const char *const obs_names[OBS] = {"hand_x", "hand_y", "hand_z"};
+static const char *const act_names[ACT] = {"move_x", "move_y", "move_z", "grip"};
+
 static const fans_env_option option_list[1] = {
-    {"noise", 0.005, 0, 0.05, "m along each axis, by which the hand's start varies"},
+    {"noise", 0.005, 0, 0.05, "m, how far the hand's start varies along each axis"},
 };
 
 typedef struct reach {
@@ -106,7 +109,9 @@ static int reach_open(void **env, fans_env_info *info, const double *options, ui
                             .act_dim = ACT,
                             .horizon = HORIZON,
                             .factors = factors,
-                            .factor_count = FACTORS};
+                            .factor_count = FACTORS,
+                            .obs_names = obs_names,
+                            .act_names = act_names};
     *env = e;
     return 0;
 out:

@@ -287,7 +287,7 @@ static int check_range(const rule *k, const fans_factor *f)
     const change_options *o = &k->o;
     bool between = o->function == WALK || o->function == UNIFORM;
     if (between && o->low > o->high)
-        return fans_fail(FANS_EINVAL, "low = %g lies above high = %g", o->low, o->high);
+        return fans_fail(FANS_EINVAL, "low = %g is above high = %g", o->low, o->high);
     if (o->function == WALK && (o->offset < o->low || o->offset > o->high))
         return fans_fail(FANS_EINVAL, "offset = %g: the walk starts outside %g to %g", o->offset,
                          o->low, o->high);
@@ -335,7 +335,9 @@ static int load_rule(rule *k, config *c, const char *section, const fans_env_inf
                                    "value of a constant"));
     TRY(check_range(k, f));
 out:
-    return rc < 0 ? fans_fail_within(rc, "[%s]", section) : 0;
+    if (rc == 0) return 0;
+    fans_fail_within(rc, "[%s]", section);
+    return config_blame(c, section, NULL, rc);
 }
 
 int schedule_load(schedule **out, config *c, const fans_env_info *info, const char *env)

@@ -18,30 +18,30 @@
 #include "fans/env.h"
 
 #define CHANGE_OPTIONS(X)                                                                         \
-    X(CHOICE, clock, 1, "step|episode|block|random", "what makes the factor change")              \
+    X(CHOICE, clock, 1, "step|episode|block|random", "when the factor changes")                   \
     X(INT, length, 10, 1, 1000000000, "block: steps per block, counted from the episode's start") \
     X(REAL, rate, 0.01, 0, 1, "random: probability of a change at each lifetime step")            \
-    X(TEXT, at, "", "random: the lifetime steps of the changes instead of a rate, as 100, 250")   \
+    X(TEXT, at, "", "random: lifetime steps of the changes, instead of a rate: 100, 250")         \
     X(CHOICE, function, 0, "constant|sine|cosine|damped|linear|steps|walk|uniform|choice",        \
-      "how the value follows from the clock's reading")                                           \
-    X(REAL, offset, 0, -1e9, 1e9, "constant: the value; waves: their centre; walk: its start")    \
-    X(REAL, amplitude, 1, -1e9, 1e9, "waves: half their height")                                  \
+      "how the value depends on the clock")                                                       \
+    X(REAL, offset, 0, -1e9, 1e9, "constant: value; waves: centre; walk: start")                  \
+    X(REAL, amplitude, 1, -1e9, 1e9, "waves: half the height")                                    \
     X(REAL, frequency, 1, -1e9, 1e9, "waves: radians per tick")                                   \
     X(REAL, phase, 0, -1e9, 1e9, "waves: radians at tick 0")                                      \
-    X(FLAG, absolute, false, "sine, cosine: the absolute value of the wave")                      \
-    X(REAL, decay, 1.01, 1, 1e9, "damped: the amplitude is divided by this ...")                  \
-    X(INT, decay_every, 10, 1, 1000000000, "damped: ... once every so many ticks, rounded up")    \
-    X(TEXT, points, "", "linear, steps: tick:value pairs in order, as 0:35, 1500:5, 3000:35")     \
-    X(INT, period, 0, 0, 1000000000, "linear, steps: start again after so many ticks; 0 = never") \
-    X(TEXT, values, "", "choice: the values to choose from, as 1, 2, 3")                          \
-    X(REAL, low, 0, -1e9, 1e9, "walk, uniform: the least value")                                  \
-    X(REAL, high, 1, -1e9, 1e9, "walk, uniform: the greatest value; a walk is reflected at both") \
-    X(REAL, step, 0.1, 0, 1e9, "walk: standard deviation of one tick's normal step")              \
-    X(FLAG, relative, false, "multiply everything by the factor's own default")
+    X(FLAG, absolute, false, "sine, cosine: take the absolute value")                             \
+    X(REAL, decay, 1.01, 1, 1e9, "damped: the amplitude is divided by this")                      \
+    X(INT, decay_every, 10, 1, 1000000000, "damped: ticks between divisions, rounded up")         \
+    X(TEXT, points, "", "linear, steps: tick:value pairs in order: 0:35, 1500:5, 3000:35")        \
+    X(INT, period, 0, 0, 1000000000, "linear, steps: repeat after so many ticks; 0: never")       \
+    X(TEXT, values, "", "choice: values to choose from: 1, 2, 3")                                 \
+    X(REAL, low, 0, -1e9, 1e9, "walk, uniform: lower bound")                                      \
+    X(REAL, high, 1, -1e9, 1e9, "walk, uniform: upper bound; a walk is reflected at both")        \
+    X(REAL, step, 0.1, 0, 1e9, "walk: standard deviation of the step at a tick")                  \
+    X(FLAG, relative, false, "multiply all values by the factor's default")
 OPTIONS_STRUCT(change_options, CHANGE_OPTIONS)
 const option_group *change_option_group(void);
 
-/* Where a lifetime stands: step t, episode i, step tau within it; all from 0. */
+/* The position in a lifetime: step t, episode i, step tau within it; all from 0. */
 typedef struct sched_time {
     int64_t t, episode, tau;
 } sched_time;
@@ -68,18 +68,18 @@ void schedule_free(schedule *s);
 int schedule_rules(const schedule *s);
 int schedule_factor(const schedule *s, int k);
 
-/* What there is to know about rule k beforehand, for agents that may know it. */
+/* What is known about rule k in advance, for agents that may know it. */
 fans_moving schedule_moving(const schedule *s, int k);
 
 /* True where the next value of rule k depends on the present one (not so for samples). */
 bool schedule_has_memory(const schedule *s, int k);
 
-/* Goes from the step before `now` to `now` (or to the start of the lifetime, when now->t is 0):
+/* Advances from the step before `now` to `now` (or to the start of the lifetime, when now->t is 0):
  * updates states[rules], writes values[rules], and returns true where a new segment begins. */
 bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
                       sched_state *states, double *values);
 
-/* Appends the sections as they were understood. */
+/* Appends the resolved sections. */
 void schedule_dump(const schedule *s, text *out);
 
 #endif

@@ -7,11 +7,13 @@
 #include "env/task.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "env/call.h"
 
 OPTIONS_GROUP(env_option_group, env_options, "env", "the world", ENV_OPTIONS)
 
@@ -40,7 +42,7 @@ static int build_group(task *t)
     return 0;
 }
 
-/* A user's environment may describe itself wrongly; find that before anyone relies on it. */
+/* Catches a wrong description before anything relies on it. */
 static int check_info(const fans_env_info *info)
 {
     if (info->obs_dim < 1 || info->act_dim < 1 || info->horizon < 1)
@@ -58,23 +60,71 @@ static int check_info(const fans_env_info *info)
     return 0;
 }
 
+/* ---- names of observations and actions ------------------------------------------------------- */
+
+static int check_names(const char *list, const char *const *names, int n)
+{
+    for (int i = 0; names && i < n; i++) {
+        if (!names[i]) return fans_fail(FANS_EINVAL, "%s[%d] is NULL", list, i);
+        if (!text_is_name(names[i]))
+            return fans_fail(FANS_EINVAL, "%s[%d] = '%.40s': not 1 to %d of a-z, 0-9, '_' and '.'",
+                             list, i, names[i], TEXT_NAME - 1);
+        for (int k = 0; k < i; k++)
+            if (!strcmp(names[i], names[k]))
+                return fans_fail(FANS_EINVAL, "%s[%d] and %s[%d] are both '%s'", list, k, list, i,
+                                 names[i]);
+    }
+    return 0;
+}
+
+/* Gives the list that an environment left out: prefix0, prefix1, ... */
+static int default_names(task *t, const char *const **list, const char *prefix, int n)
+{
+    char name[TEXT_NAME];
+    if (*list) return 0;
+    *list = (const char *const *)(t->names + t->name_count);
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%s%d", prefix, i);
+        if (!(t->names[t->name_count] = mem_text(name))) return FANS_ENOMEM;
+        t->name_count++;
+    }
+    return 0;
+}
+
+static int settle_names(task *t)
+{
+    fans_env_info *info = &t->info;
+    int rc = 0;
+    TRY(check_names("obs_names", info->obs_names, info->obs_dim));
+    TRY(check_names("act_names", info->act_names, info->act_dim));
+    t->names = mem_alloc(((size_t)info->obs_dim + (size_t)info->act_dim) * sizeof *t->names);
+    if (!t->names) return FANS_ENOMEM;
+    TRY(default_names(t, &info->obs_names, "obs", info->obs_dim));
+    TRY(default_names(t, &info->act_names, "act", info->act_dim));
+out:
+    return rc;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
 int task_open(const task *t, void **env)
 {
-    fans_env_info info;
-    int rc = t->def->open(env, &info, t->values, (uint64_t)t->options->world_seed);
+    fans_env_info info = {0};
+    int rc = call_open(t->def, env, &info, t->values, (uint64_t)t->options->world_seed);
     return rc < 0 ? fans_fail_within(rc, "%s", t->def->name) : 0;
 }
 
 static int open_sample(task *t)
 {
-    int rc = t->def->open(&t->sample, &t->info, t->values, (uint64_t)t->options->world_seed);
+    int rc = call_open(t->def, &t->sample, &t->info, t->values, (uint64_t)t->options->world_seed);
     if (rc == 0) rc = check_info(&t->info);
+    if (rc == 0) rc = settle_names(t);
     if (rc < 0) return fans_fail_within(rc, "%s", t->def->name);
     if (t->options->horizon > 0) t->info.horizon = t->options->horizon;
     return 0;
 }
 
-/* A library is found again from wherever a run is looked at. */
+/* A run finds its library again from any folder. */
 static void make_absolute(env_options *o)
 {
     char path[PATH_MAX];
@@ -89,7 +139,7 @@ int task_load(task **out, config *c)
     if (!t) return FANS_ENOMEM;
     const char *name = config_get(c, "env", "name");
     if (!name) TRY(fans_fail(FANS_EINVAL, "the config names no environment: [env] name = ..."));
-    TRY(env_load(&t->source, name));
+    if ((rc = env_load(&t->source, name)) < 0) TRY(config_blame(c, "env", "name", rc));
     t->def = t->source.def;
     TRY(build_group(t));
     TRY(config_take(c, &t->group, "env", t->options));
@@ -107,6 +157,8 @@ void task_free(task *t)
     if (!t) return;
     schedule_free(t->change);
     if (t->sample) t->def->close(t->sample);
+    for (int i = 0; i < t->name_count; i++) mem_free(t->names[i]);
+    mem_free(t->names);
     mem_free(t->options);
     mem_free(t->rows);
     env_unload(&t->source);
@@ -122,7 +174,7 @@ void task_dump(const task *t, text *out)
 
 /* ---- the true graph -------------------------------------------------------------------------- */
 
-/* Puts the masks behind each other from `memory` on, and returns how many bytes they take. */
+/* Lays the masks out one after the other from `memory` on; returns how many bytes they take. */
 static size_t lay_out(task_graph *g, uint8_t *memory)
 {
     size_t d = (size_t)g->d, m = (size_t)g->m, p = (size_t)g->p, q = (size_t)g->q, total = 0;
@@ -167,7 +219,8 @@ int task_truth(const task *t, task_graph *out)
     uint8_t *memory = mem_alloc(lay_out(&g, NULL));
     if (!memory) return FANS_ENOMEM;
     lay_out(&g, memory);
-    int rc = t->def->truth(t->sample, g.C_ss, g.C_as, g.C_ts, g.c_sr, g.c_ar, g.C_tt_s, g.C_tt_r);
+    int rc =
+        call_truth(t->def, t->sample, g.C_ss, g.C_as, g.C_ts, g.c_sr, g.c_ar, g.C_tt_s, g.C_tt_r);
     if (rc < 0) {
         mem_free(memory);
         return fans_fail_within(rc, "%s", t->def->name);

@@ -6,31 +6,33 @@
 #include "env/registry.h"
 #include "env/schedule.h"
 
-/* The keys of [env] that every environment has; its own options come behind them. */
+/* The keys of [env] that every environment has; its own options follow. */
 #define ENV_OPTIONS(X)                                                                       \
     X(TEXT, name, "", "an environment of `fans list envs`, or the path of a shared library") \
-    X(INT, horizon, 0, 0, 1000000000, "steps per episode; 0 = the environment's own")        \
-    X(INT, world_seed, 0, 0, 2147483647, "which world, where worlds are drawn at random")
+    X(INT, horizon, 0, 0, 1000000000, "steps per episode; 0: the environment's own")         \
+    X(INT, world_seed, 0, 0, 2147483647, "seed of the world itself, where worlds are random")
 OPTIONS_STRUCT(env_options, ENV_OPTIONS)
 const option_group *env_option_group(void);
 
 typedef struct task {
     env_source source;
     const fans_env_def *def; /* = source.def */
-    fans_env_info info;      /* horizon as configured */
-    env_options *options;    /* the environment's own values stand behind it */
+    fans_env_info info;      /* horizon as configured, names never NULL */
+    env_options *options;    /* followed by the environment's own values */
     const double *values;    /* [def->option_count] */
     option_group group;      /* common and own options of [env] together */
     option *rows;
     schedule *change;
     void *sample; /* an environment that owns what `info` points to */
+    char **names; /* [name_count] default names, where it gave none */
+    int name_count;
 } task;
 
 /* Takes [env] and every [change.X]. */
 int task_load(task **out, config *c);
 void task_free(task *t);
 
-/* Appends these sections as they were understood; they read back to the same task. */
+/* Appends the resolved sections; they read back to the same task. */
 void task_dump(const task *t, text *out);
 
 /* Opens one more environment of this task; it has the same info. */

@@ -111,7 +111,7 @@ static int start_ffmpeg(video *v, int format, double rate)
     return rc;
 }
 
-/* Ends ffmpeg's input, waits for it, and turns a failure of its into an error of ours. */
+/* Ends ffmpeg's input, waits for it, and turns its failure into an error of ours. */
 static int finish_ffmpeg(video *v)
 {
     char said[512] = "";
@@ -140,7 +140,7 @@ static int send_frame(video *v, const uint8_t *rgb)
         ssize_t n = send(v->pipe, rgb, left, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {
-            int rc = finish_ffmpeg(v); /* it has gone: its own words say why */
+            int rc = finish_ffmpeg(v); /* it has ended: its message says why */
             return rc < 0 ? rc : fans_fail(FANS_EIO, "%s: ffmpeg stopped early", v->path);
         }
         rgb += n;
@@ -157,7 +157,7 @@ int video_new(video **out, const char *path, int width, int height, double frame
     if (format < 0)
         return fans_fail(FANS_EINVAL, "%s: not one of .mp4 .mkv .mov .webm .gif .webp", path);
     if (width < 1 || height < 1 || !(frames_per_second > 0))
-        return fans_fail(FANS_EINVAL, "%s: %d×%d pixels at %g frames a second make no film", path,
+        return fans_fail(FANS_EINVAL, "%s: cannot film %d×%d pixels at %g frames a second", path,
                          width, height, frames_per_second);
     video *v = mem_alloc(sizeof *v);
     if (!v) return FANS_ENOMEM;
@@ -202,7 +202,7 @@ int video_close(video *v)
     if (v->ffmpeg)
         rc = finish_ffmpeg(v);
     else if (v->log >= 0)
-        rc = FANS_EIO; /* it failed before; the message stands */
+        rc = FANS_EIO; /* it failed before; the message is still there */
     if (v->log >= 0) close(v->log);
     mem_free(v);
     return rc;

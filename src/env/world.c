@@ -1,8 +1,8 @@
 /* world.c - steps one environment through its changing lifetime.
  *
- * Order of things, at the end of a step: the outcome is written; the clocks move on; the schedule
- * sets the factors of the coming step; only then, where the episode ended, is the environment
- * reset, so that a reset already sees the new episode's factors. */
+ * At the end of a step, in this order: the outcome is written; the clocks advance; the schedule
+ * sets the factors of the next step; the environment is reset if the episode ended, so that a reset
+ * already sees the new episode's factors. */
 #include "env/world.h"
 
 #include <assert.h>
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "env/call.h"
 
 /* Saved as it is: no pointers, no padding. */
 typedef struct clocks {
@@ -94,18 +95,24 @@ void world_free(world *w)
     mem_free(w);
 }
 
-/* Puts the environment and the place in its life in front of the message. */
+/* Prefixes the message with the environment, the episode and the step. */
 static int fail_here(const world *w, int code)
 {
     return fans_fail_within(code, "%s, episode %lld, step %lld", w->def->name,
                             (long long)w->now.time.episode, (long long)w->now.time.tau);
 }
 
-static int check_finite(const char *what, const float *x, int n)
+static int check_finite(const char *what, const char *const *names, const float *x, int n)
 {
     for (int k = 0; k < n; k++)
-        if (!isfinite(x[k])) return fans_fail(FANS_ENUMERIC, "%s %d is %g", what, k, (double)x[k]);
+        if (!isfinite(x[k]))
+            return fans_fail(FANS_ENUMERIC, "%s %d (%s) is %g", what, k, names[k], (double)x[k]);
     return 0;
+}
+
+static int check_observation(const world *w)
+{
+    return check_finite("observation", w->info->obs_names, w->obs, w->info->obs_dim);
 }
 
 /* ---- the `now` group ------------------------------------------------------------------------- */
@@ -122,17 +129,17 @@ static void show_now(const world *w, const world_buffers *b, int i)
 static int draw(world *w, uint8_t *pixels, int i)
 {
     if (!pixels) return 0;
-    return w->def->draw(w->env, pixels + (size_t)i * pixel_bytes(w->info));
+    return call_draw(w->def, w->env, pixels + (size_t)i * pixel_bytes(w->info));
 }
 
 static int set_factor(world *w, int factor, double value)
 {
     w->factors[factor] = value;
-    int rc = w->def->set_factor(w->env, factor, value);
+    int rc = call_set_factor(w->def, w->env, factor, value);
     return rc < 0 ? fans_fail_within(rc, "%s = %g", w->info->factors[factor].name, value) : 0;
 }
 
-/* Brings the factors to what the schedule says for the present time. */
+/* Sets the factors as the schedule says for this time. */
 static int move_factors(world *w)
 {
     bool start = w->now.time.t == 0;
@@ -149,8 +156,8 @@ static int move_factors(world *w)
 
 static int reset(world *w)
 {
-    int rc = w->def->reset(w->env, &w->now.resets, w->obs);
-    return rc < 0 ? rc : check_finite("observation", w->obs, w->info->obs_dim);
+    int rc = call_reset(w->def, w->env, &w->now.resets, w->obs);
+    return rc < 0 ? rc : check_observation(w);
 }
 
 int world_start(world *w, const world_buffers *b, int i)
@@ -177,9 +184,9 @@ out:
 static int act(world *w, const world_buffers *b, int i, fans_env_result *result)
 {
     const float *action = b->action + (size_t)i * (size_t)w->info->act_dim;
-    int rc = check_finite("action", action, w->info->act_dim);
-    if (rc == 0) rc = w->def->step(w->env, &w->now.steps, action, w->obs, result);
-    if (rc == 0) rc = check_finite("observation", w->obs, w->info->obs_dim);
+    int rc = check_finite("action", w->info->act_names, action, w->info->act_dim);
+    if (rc == 0) rc = call_step(w->def, w->env, &w->now.steps, action, w->obs, result);
+    if (rc == 0) rc = check_observation(w);
     if (rc == 0 && !isfinite(result->reward))
         rc = fans_fail(FANS_ENUMERIC, "the reward is %g", result->reward);
     return rc;
@@ -299,5 +306,5 @@ sched_time world_time(const world *w)
 int world_picture(world *w, int width, int height, uint8_t *rgb)
 {
     if (!w->def->picture) return fans_fail(FANS_ENOSUP, "%s: draws no picture", w->def->name);
-    return w->def->picture(w->env, width, height, rgb);
+    return call_picture(w->def, w->env, width, height, rgb);
 }

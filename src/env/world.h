@@ -4,13 +4,13 @@
  * They hold two groups of things, and the difference matters:
  *
  *  - **now**: the moment in which the next action will be taken. Its observation, the factors, the
- *    segment index and the change flag that hold *during the step to come*. Only the oracle may
- *    look at the factors; anybody may look at the segment, for when the world may change is known.
+ *    segment index and the change flag that hold *during the next step*. Only the oracle may
+ *    look at the factors; every agent may look at the segment: when the world may change is known.
  *  - **outcome**: what the last step led to.
  *
  * A transition is therefore: `now` copied before the step, the action, and `outcome` after it.
  *
- * Episodes follow each other by themselves, in the same step (Gymnasium's SAME_STEP): when
+ * Episodes follow each other automatically, in the same step (Gymnasium's SAME_STEP): when
  * `terminated` or `truncated` is set, `obs` already belongs to the next episode, and `final_obs`
  * has the last observation of the old one. final_obs is written at every step, so it is always the
  * successor state of a transition. Truncation happens at the horizon and is not termination. */
@@ -27,12 +27,12 @@ typedef struct world_buffers {
     float *obs;       /* (n, obs_dim) */
     double *factors;  /* (n, factor_count) */
     int64_t *segment; /* (n), from 0 */
-    uint8_t *change;  /* (n), 1 where the coming step is the first of a new segment */
+    uint8_t *change;  /* (n), 1 where the next step is the first of a new segment */
     uint8_t *pixels;  /* (n, views, height, width, 3), or NULL: not wanted */
 
     /* outcome */
     float *reward;         /* (n) */
-    float *success;        /* (n), 0 or 1, NaN where the task does not know it */
+    float *success;        /* (n), 0 or 1, NaN where the task has no such notion */
     uint8_t *terminated;   /* (n) */
     uint8_t *truncated;    /* (n) */
     float *final_obs;      /* (n, obs_dim) */
@@ -49,7 +49,7 @@ typedef struct world world;
 int world_new(world **out, const task *t, uint64_t seed, uint32_t index);
 void world_free(world *w);
 
-/* Begins the lifetime anew and fills slice i of the `now` group. */
+/* Restarts the lifetime and fills slice i of the `now` group. */
 int world_start(world *w, const world_buffers *b, int i);
 
 /* One step. Allocates nothing. An error names the environment, the episode and the step; the world

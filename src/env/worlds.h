@@ -1,4 +1,4 @@
-/* worlds.h - many worlds stepped together over a thread pool, each with an environment of its own.
+/* worlds.h - many worlds stepped together over a thread pool, each with its own environment.
  *
  * There are `each` worlds for every seed; world s·each + i is the lifetime (seeds[s], i) of
  * tasks[s], whatever the number of threads. Nothing is shared between worlds but tasks, which are

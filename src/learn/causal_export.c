@@ -1,5 +1,8 @@
-/* causal_export.c - the graph for people and programs: text, Graphviz, and JSON, which reads back
- * to the same graph. The drawing is in causal_svg.c. */
+/* causal_export.c - the graph as text, Graphviz and JSON, and back from JSON. The drawing is in
+ * causal_svg.c. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "learn/causal_graph.h"
 
@@ -15,7 +18,7 @@ typedef struct node {
 /* Which nodes a mask joins. */
 static const struct {
     node_kind cause, effect;
-    bool same_step; /* the factors act within the step, so they stand in the right column too */
+    bool same_step; /* the factors act within the step, so they are in the right column too */
 } joins[CAUSAL_MASK_COUNT] = {
     [CAUSAL_C_ss] = {NODE_S, NODE_S, false},     [CAUSAL_C_as] = {NODE_A, NODE_S, false},
     [CAUSAL_C_ts] = {NODE_TS, NODE_S, true},     [CAUSAL_c_sr] = {NODE_S, NODE_R, false},
@@ -43,9 +46,27 @@ static bool kept(const causal_graph *g, node n)
     }
 }
 
+/* Factors are latent: they have numbers only. */
+static const char *const prefixes[] = {"s", "a", "theta_s", "theta_r", "r"};
+
+static const char *name_of(const causal_graph *g, node_kind kind, int i, char buffer[TEXT_NAME])
+{
+    switch (kind) {
+    case NODE_S:
+        return causal_state(g, i, buffer);
+    case NODE_A:
+        return causal_action(g, i, buffer);
+    case NODE_R:
+        return "r";
+    default:
+        snprintf(buffer, TEXT_NAME, "%s%d", prefixes[kind], i);
+        return buffer;
+    }
+}
+
 typedef void edge_fn(const causal_graph *g, node cause, node effect, double probability, text *out);
 
-/* Calls fn for every edge that is there. */
+/* Calls fn for every edge. */
 static void each_edge(const causal_graph *g, edge_fn *fn, text *out)
 {
     for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
@@ -72,38 +93,62 @@ static void each_node(const causal_graph *g, node_fn *fn, text *out)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+/* One mask: its causes in a line, then a row for each effect. */
+static void text_mask(const causal_graph *g, int k, int width, text *out)
+{
+    char name[TEXT_NAME];
+    text_add(out, "%s, causes:", causal_mask_names[k]);
+    for (int j = 0; j < g->causes[k]; j++)
+        text_add(out, " %s", name_of(g, joins[k].cause, j, name));
+    text_add(out, "\n");
+    for (int i = 0; i < g->effects[k]; i++) {
+        text_add(out, "  %-*s", width, name_of(g, joins[k].effect, i, name));
+        for (int j = 0; j < g->causes[k]; j++)
+            text_add(out, "%s%.2f%s", j ? " " : "  ", g->mask[k][i * g->causes[k] + j],
+                     causal_edge(g, k, i, j) ? "*" : " ");
+        text_add(out, "\n");
+    }
+}
+
+static int widest(const causal_graph *g)
+{
+    char name[TEXT_NAME];
+    int width = 0;
+    for (node_kind kind = NODE_S; kind <= NODE_R; kind++)
+        for (int i = 0; i < count_of(g, kind); i++) {
+            int n = (int)strlen(name_of(g, kind, i, name));
+            if (kind != NODE_A && n > width) width = n;
+        }
+    return width;
+}
+
+static void text_kept(const causal_graph *g, node_kind kind, text *out)
+{
+    char name[TEXT_NAME];
+    for (int i = 0; i < count_of(g, kind); i++)
+        if (kept(g, (node){kind, i, false})) text_add(out, " %s", name_of(g, kind, i, name));
+}
+
 void causal_text(const causal_graph *g, text *out)
 {
-    for (int k = 0; k < CAUSAL_MASK_COUNT; k++) {
-        text_add(out, "%s\n", causal_mask_names[k]);
-        for (int i = 0; i < g->effects[k]; i++) {
-            for (int j = 0; j < g->causes[k]; j++)
-                text_add(out, "%s%.2f%s", j ? " " : "  ", g->mask[k][i * g->causes[k] + j],
-                         causal_edge(g, k, i, j) ? "*" : " ");
-            text_add(out, "\n");
-        }
-    }
+    int width = widest(g);
+    for (int k = 0; k < CAUSAL_MASK_COUNT; k++) text_mask(g, k, width, out);
     text_add(out, "s_min    ");
-    for (int i = 0; i < g->z.d; i++)
-        if (g->s_min[i]) text_add(out, " s%d", i);
+    text_kept(g, NODE_S, out);
     text_add(out, "\ntheta_min");
-    for (int i = 0; i < g->z.p; i++)
-        if (g->theta_s_min[i]) text_add(out, " theta_s%d", i);
-    for (int i = 0; i < g->z.q; i++)
-        if (g->theta_r_min[i]) text_add(out, " theta_r%d", i);
+    text_kept(g, NODE_TS, out);
+    text_kept(g, NODE_TR, out);
     text_add(out, "\n");
 }
 
 /* ---- Graphviz -------------------------------------------------------------------------------- */
 
-static const char *const prefixes[] = {"s", "a", "theta_s", "theta_r", "r"};
-
 static void dot_node(const causal_graph *g, node n, text *out)
 {
-    text_add(out, "  %s%d_%s [label=\"%s", prefixes[n.kind], n.index, n.later ? "next" : "now",
-             prefixes[n.kind]);
-    if (n.kind != NODE_R) text_add(out, "%d", n.index);
-    text_add(out, "%s\"%s];\n", n.later && n.kind != NODE_R ? "'" : "",
+    char name[TEXT_NAME];
+    text_add(out, "  %s%d_%s [label=\"%s%s\"%s];\n", prefixes[n.kind], n.index,
+             n.later ? "next" : "now", name_of(g, n.kind, n.index, name),
+             n.later && n.kind != NODE_R ? "'" : "",
              kept(g, n) ? ", style=filled, fillcolor=lightblue" : "");
 }
 
@@ -131,6 +176,13 @@ static json_t *flags(const bool *list, int n)
     return out;
 }
 
+static json_t *names_json(char *const *names, int n)
+{
+    json_t *out = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(out, json_string(names[i]));
+    return out;
+}
+
 json_t *causal_json(const causal_graph *g)
 {
     json_t *masks = json_object();
@@ -144,13 +196,17 @@ json_t *causal_json(const causal_graph *g)
         }
         json_object_set_new(masks, causal_mask_names[k], rows);
     }
-    return json_pack("{si si si si sf so so so so}", "d", g->z.d, "m", g->z.m, "p", g->z.p, "q",
-                     g->z.q, "threshold", g->threshold, "masks", masks, "s_min",
-                     flags(g->s_min, g->z.d), "theta_s_min", flags(g->theta_s_min, g->z.p),
-                     "theta_r_min", flags(g->theta_r_min, g->z.q));
+    json_t *all = json_pack("{si si si si sf so so so so}", "d", g->z.d, "m", g->z.m, "p", g->z.p,
+                            "q", g->z.q, "threshold", g->threshold, "masks", masks, "s_min",
+                            flags(g->s_min, g->z.d), "theta_s_min", flags(g->theta_s_min, g->z.p),
+                            "theta_r_min", flags(g->theta_r_min, g->z.q));
+    if (!all || !g->names) return all;
+    json_object_set_new(all, "states", names_json(g->names, g->z.d));
+    json_object_set_new(all, "actions", names_json(g->names + g->z.d, g->z.m));
+    return all;
 }
 
-/* Sizes beyond this are no graph of ours, and squares of them would be too much memory. */
+/* Our graphs are smaller, and the square of a larger size would need too much memory. */
 enum { MOST = 1000 };
 
 static int read_size(const json_t *j, const char *name, int least, int *out)
@@ -197,6 +253,33 @@ static int read_flags(const json_t *j, const char *name, bool *to, int n)
     return good ? 0 : fans_fail(FANS_EFORMAT, "'%s' is not a list of %d flags", name, n);
 }
 
+/* Names are put on pages and into Graphviz files as they are. */
+static int read_list(const json_t *j, const char *key, int n, const char **to)
+{
+    const json_t *list = json_object_get(j, key);
+    bool good = json_is_array(list) && (int)json_array_size(list) == n;
+    for (int i = 0; good && i < n; i++) {
+        to[i] = json_string_value(json_array_get(list, (size_t)i));
+        good = to[i] && text_is_name(to[i]);
+    }
+    return good ? 0 : fans_fail(FANS_EFORMAT, "'%s' is not a list of %d names", key, n);
+}
+
+/* Graphs of version 0.1 have none. */
+static int read_names(causal_graph *g, const json_t *j)
+{
+    int rc = 0;
+    if (!json_object_get(j, "states")) return 0;
+    const char **names = mem_alloc((size_t)(g->z.d + g->z.m) * sizeof *names);
+    if (!names) return FANS_ENOMEM;
+    TRY(read_list(j, "states", g->z.d, names));
+    TRY(read_list(j, "actions", g->z.m, names + g->z.d));
+    TRY(causal_graph_name(g, names, names + g->z.d));
+out:
+    mem_free(names);
+    return rc;
+}
+
 int causal_from_json(causal_graph **out, const json_t *j)
 {
     int rc = 0;
@@ -215,6 +298,7 @@ int causal_from_json(causal_graph **out, const json_t *j)
     TRY(read_flags(j, "s_min", g->s_min, z.d));
     TRY(read_flags(j, "theta_s_min", g->theta_s_min, z.p));
     TRY(read_flags(j, "theta_r_min", g->theta_r_min, z.q));
+    TRY(read_names(g, j));
     *out = g;
     g = NULL;
 out:

@@ -2,6 +2,7 @@
 #include "learn/causal_graph.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -47,11 +48,50 @@ out:
     return rc;
 }
 
+static void free_names(causal_graph *g)
+{
+    for (int i = 0; g->names && i < g->z.d + g->z.m; i++) mem_free(g->names[i]);
+    mem_free(g->names);
+    g->names = NULL;
+}
+
 void causal_graph_free(causal_graph *g)
 {
     if (!g) return;
+    free_names(g);
     arena_free(g->memory);
     mem_free(g);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+int causal_graph_name(causal_graph *g, const char *const *states, const char *const *actions)
+{
+    int n = g->z.d + g->z.m;
+    free_names(g);
+    if (!(g->names = mem_alloc((size_t)n * sizeof *g->names))) return FANS_ENOMEM;
+    for (int i = 0; i < n; i++) {
+        g->names[i] = mem_text(i < g->z.d ? states[i] : actions[i - g->z.d]);
+        if (!g->names[i]) return FANS_ENOMEM;
+    }
+    return 0;
+}
+
+static const char *name_of(const causal_graph *g, int node, char letter, int i, char *buffer)
+{
+    if (g->names) return g->names[node];
+    snprintf(buffer, TEXT_NAME, "%c%d", letter, i);
+    return buffer;
+}
+
+const char *causal_state(const causal_graph *g, int i, char buffer[TEXT_NAME])
+{
+    return name_of(g, i, 's', i, buffer);
+}
+
+const char *causal_action(const causal_graph *g, int i, char buffer[TEXT_NAME])
+{
+    return name_of(g, g->z.d + i, 'a', i, buffer);
 }
 
 /* ---- from a model ---------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* causal_graph.h - the learned graph: probabilities, decisions, what of it matters, how right it
- * is.
+/* causal_graph.h - the learned graph: its edges, the part that matters for reward, and scores
+ * against a known graph.
  *
- * Masks are [effect][cause], as in docs/notation.md. An edge is there when its probability is above
+ * Masks are [effect][cause], as in docs/notation.md. An edge exists where its probability exceeds
  * the threshold. */
 #ifndef LEARN_CAUSAL_GRAPH_H
 #define LEARN_CAUSAL_GRAPH_H
@@ -36,11 +36,20 @@ typedef struct causal_graph {
     int effects[CAUSAL_MASK_COUNT], causes[CAUSAL_MASK_COUNT];
     double *mask[CAUSAL_MASK_COUNT];         /* probabilities, row-major */
     bool *s_min, *theta_s_min, *theta_r_min; /* [d], [p], [q]: the compact representation */
+    char **names;                            /* [d + m] of states, then actions; NULL: none given */
     arena *memory;
 } causal_graph;
 
 int causal_graph_new(causal_graph **out, fnvae_dims z);
 void causal_graph_free(causal_graph *g);
+
+/* Names the states [d] and the actions [m], as fans_env_info has them; they are copied. Unnamed
+ * nodes are s0, s1, ... and a0, a1, ... */
+int causal_graph_name(causal_graph *g, const char *const *states, const char *const *actions);
+
+/* What a node is called. `buffer` holds the name of one that has none. */
+const char *causal_state(const causal_graph *g, int i, char buffer[TEXT_NAME]);
+const char *causal_action(const causal_graph *g, int i, char buffer[TEXT_NAME]);
 
 /* Takes the masks of one replica of a model, and finds the compact representation. A state that
  * reaches the reward before or after the step counts as a cause of it. */
@@ -64,7 +73,7 @@ causal_score causal_count(int hits, int extra, int missing);
 /* One mask against truth[effects][causes]. */
 causal_score causal_compare(const causal_graph *g, int mask, const uint8_t *truth);
 
-/* Which states does theta_s touch at all? Latent factors come in any order and mixture, so this is
+/* Which states does theta_s touch at all? Latent factors have no fixed order or mixture, so this is
  * what C_ts says when they are not observed. `p` is the truth's number of factors. */
 causal_score causal_compare_touched(const causal_graph *g, const uint8_t *C_ts, int p);
 
@@ -79,7 +88,7 @@ json_t *causal_json(const causal_graph *g);
 /* Rebuilds what causal_json wrote; errors say what is wrong with it, not where it came from. */
 int causal_from_json(causal_graph **out, const json_t *j);
 
-/* A drawing that stands alone or in a page, in the colours that the reader's scheme asks for. */
+/* A drawing for a file or a page, in light or dark as the reader prefers. */
 void causal_svg(const causal_graph *g, text *out);
 
 #endif

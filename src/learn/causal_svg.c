@@ -9,15 +9,14 @@
  * Nodes from which a path leads to the reward are filled; edges into others are grey. Factors
  * without such a path (most, where more were offered than needed) are folded into one line. */
 #include <math.h>
+#include <string.h>
 
 #include "learn/causal_graph.h"
 
 enum { BEFORE, AFTER, FACTORS, NEXT, COLUMNS };
-enum { PITCH = 25, GAP = 30, TOP = 92, HALF = 20, TALL = 9, WIDTH = 960 };
-static const int column_x[COLUMNS] = {60, 360, 660, 900};
+enum { PITCH = 25, GAP = 30, TOP = 92, HALF = 20, TALL = 9, MARGIN = 40, APART = 260 };
 
 typedef enum { STATE, ACTION, REWARD, THETA_S, THETA_R } kind;
-static const char *const names[] = {"s", "a", "r", "θˢ", "θʳ"};
 static const char *const classes[] = {"s", "a", "r", "t", "t"};
 
 typedef struct drawing {
@@ -25,6 +24,8 @@ typedef struct drawing {
     text *out;
     int shown_s, shown_r; /* factors that are not folded away */
     int height, theta_top;
+    int half;       /* of a node's width, in the columns with names */
+    int x[COLUMNS]; /* middle of each column */
 } drawing;
 
 static bool kept(const causal_graph *g, kind k, int i)
@@ -42,7 +43,7 @@ static int count_kept(const bool *flags, int n)
     return count;
 }
 
-/* How far down a node stands. */
+/* The height of a node. */
 static int y_of(const drawing *d, kind k, int i)
 {
     int states = TOP + d->g->z.d * PITCH + GAP;
@@ -62,20 +63,30 @@ static int y_of(const drawing *d, kind k, int i)
     return 0;
 }
 
-static void label(text *out, kind k, int i, bool next)
+static int half_of(const drawing *d, int column)
 {
-    text_add(out, "%s", names[k]);
-    if (k != REWARD) text_add(out, "%d", i);
-    if (next) text_add(out, "′");
+    return column < FACTORS ? d->half : HALF;
+}
+
+static void label(const drawing *d, kind k, int i, bool next)
+{
+    char name[TEXT_NAME];
+    if (k == STATE || k == ACTION)
+        text_add(d->out, "%s", (k == STATE ? causal_state : causal_action)(d->g, i, name));
+    else if (k == REWARD)
+        text_add(d->out, "r");
+    else
+        text_add(d->out, "%s%d", k == THETA_S ? "θˢ" : "θʳ", i);
+    if (next) text_add(d->out, "′");
 }
 
 /* The same in a drawing: the superscripts of most fonts are too small to read. */
-static void draw_label(text *out, kind k, int i, bool next)
+static void draw_label(const drawing *d, kind k, int i, bool next)
 {
     if (k != THETA_S && k != THETA_R)
-        label(out, k, i, next);
+        label(d, k, i, next);
     else
-        text_add(out, "θ<tspan class=\"up\" dy=\"-3\">%s</tspan><tspan dy=\"3\">%d%s</tspan>",
+        text_add(d->out, "θ<tspan class=\"up\" dy=\"-3\">%s</tspan><tspan dy=\"3\">%d%s</tspan>",
                  k == THETA_S ? "s" : "r", i, next ? "′" : "");
 }
 
@@ -94,8 +105,8 @@ static double ink_of(const causal_graph *g, int mask)
 static void draw_edge(const drawing *d, int from, kind cause, int j, int to, kind effect, int i,
                       double probability, double ink)
 {
-    int side = column_x[to] > column_x[from] ? 1 : -1;
-    int x0 = column_x[from] + side * HALF, x1 = column_x[to] - side * (HALF + 2);
+    int side = to > from ? 1 : -1;
+    int x0 = d->x[from] + side * half_of(d, from), x1 = d->x[to] - side * (half_of(d, to) + 2);
     int y0 = y_of(d, cause, j), y1 = y_of(d, effect, i), bend = (x1 - x0) * 2 / 5;
     text_add(
         d->out,
@@ -103,9 +114,9 @@ static void draw_edge(const drawing *d, int from, kind cause, int j, int to, kin
         "3\"><title>",
         kept(d->g, effect, i) ? classes[cause] : "off", ink * (0.2 + 0.8 * probability), x0, y0,
         x0 + bend, y0, x1 - bend, y1, x1, y1, -5 * side, 5 * side, -5 * side);
-    label(d->out, cause, j, false);
+    label(d, cause, j, false);
     text_add(d->out, " → ");
-    label(d->out, effect, i, to == NEXT || effect == STATE);
+    label(d, effect, i, to == NEXT || effect == STATE);
     text_add(d->out, ", %.2f</title></path>\n", probability);
 }
 
@@ -132,7 +143,7 @@ static bool folded(const causal_graph *g, kind k, int i)
     return factor(k) && !kept(g, k, i);
 }
 
-/* Grey ones first, so that they lie below. */
+/* Grey ones first: they are painted below the others. */
 static void draw_edges(const drawing *d, bool matters)
 {
     const causal_graph *g = d->g;
@@ -155,14 +166,14 @@ static void draw_edges(const drawing *d, bool matters)
 
 static void draw_node(const drawing *d, int column, kind k, int i)
 {
-    int x = column_x[column], y = y_of(d, k, i);
+    int x = d->x[column], y = y_of(d, k, i), half = half_of(d, column);
     if (folded(d->g, k, i)) return;
     text_add(d->out,
              "<rect class=\"node %s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"%d\"/>"
              "<text x=\"%d\" y=\"%d\">",
-             kept(d->g, k, i) ? classes[k] : "off", x - HALF, y - TALL, 2 * HALF, 2 * TALL, TALL, x,
+             kept(d->g, k, i) ? classes[k] : "off", x - half, y - TALL, 2 * half, 2 * TALL, TALL, x,
              y + 4);
-    draw_label(d->out, k, i, column == NEXT || (column == AFTER && k == STATE));
+    draw_label(d, k, i, column == NEXT || (column == AFTER && k == STATE));
     text_add(d->out, "</text>\n");
 }
 
@@ -183,72 +194,40 @@ static void draw_nodes(const drawing *d)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Every colour stands there twice: plainly first, for viewers that know no variables. */
+/* Every colour is given twice: plainly first, for viewers without CSS variables. */
 #define INK(what, plain, variable) what ":" plain ";" what ":var(" variable ")"
 #define WASH(plain, variable, share) \
     "fill:" plain ";fill:color-mix(in srgb,var(" variable ") " share ",var(--gp))"
-/* clang-format off: it would indent every line behind the macro of the one before */
+/* clang-format would indent every line after the macro of the line before */
+/* clang-format off */
 static const char STYLE[] =
     ".causal{--gp:#fff;--gi:#1c2127;--go:#98a2ad;--gw:#5b6570;"
     "--gs:#0072b2;--ga:#00805d;--gt:#c65600;"
     "background:var(--gp);font:11px system-ui,\"DejaVu Sans\",sans-serif;text-anchor:middle}"
     "@media(prefers-color-scheme:dark){.causal{--gp:#14181d;--gi:#e4e8ec;--go:#6b7682;--gw:#9aa5b1;"
     "--gs:#56b4e9;--ga:#2ecc9b;--gt:#ff9a56}}"
-    ".causal text{" INK(
-        "fill", "#1c2127",
-        "--gi") "}"
-                ".causal .soft{" INK(
-                    "fill", "#6b7682",
-                    "--go") "}"
-                            ".causal .head{font-weight:600}.causal .up{font-size:9px}"
-                            ".causal path{fill:none;stroke-width:1.2}"
-                            ".causal path:hover{stroke-width:3;stroke-opacity:1}"
-                            ".causal .s{" INK(
-                                "stroke", "#0072b2",
-                                "--gs") "}"
-                                        ".causal .a{" INK(
-                                            "stroke", "#00805d",
-                                            "--ga") "}"
-                                                    ".causal .t{" INK(
-                                                        "stroke", "#c65600",
-                                                        "--gt") "}"
-                                                                ".causal .r{" INK(
-                                                                    "stroke", "#1c2127",
-                                                                    "--gi") "}"
-                                                                            ".causal .off{" INK(
-                                                                                "stroke", "#98a2ad",
-                                                                                "--go") "}"
-                                                                                        ".causal "
-                                                                                        ".node{"
-                                                                                        "stroke-"
-                                                                                        "width:1."
-                                                                                        "2;" INK(
-                                                                                            "fill",
-                                                                                            "#fff",
-                                                                                            "--gp") "}"
-                                                                                                    ".causal .node.s{" WASH(
-                                                                                                        "#c7dfed",
-                                                                                                        "--gs",
-                                                                                                        "22%") "}"
-                                                                                                               ".causal .node.a{" WASH(
-                                                                                                                   "#c7e3db",
-                                                                                                                   "--ga",
-                                                                                                                   "22%") "}"
-                                                                                                                          ".causal .node.t{" WASH(
-                                                                                                                              "#f2d9c7",
-                                                                                                                              "--gt",
-                                                                                                                              "22%") "}"
-                                                                                                                                     ".causal .node.r{" WASH(
-                                                                                                                                         "#dbdcdd",
-                                                                                                                                         "--gi",
-                                                                                                                                         "16%") "}";
+    ".causal text{" INK("fill", "#1c2127", "--gi") "}"
+    ".causal .soft{" INK("fill", "#6b7682", "--go") "}"
+    ".causal .head{font-weight:600}.causal .up{font-size:9px}"
+    ".causal path{fill:none;stroke-width:1.2}"
+    ".causal path:hover{stroke-width:3;stroke-opacity:1}"
+    ".causal .s{" INK("stroke", "#0072b2", "--gs") "}"
+    ".causal .a{" INK("stroke", "#00805d", "--ga") "}"
+    ".causal .t{" INK("stroke", "#c65600", "--gt") "}"
+    ".causal .r{" INK("stroke", "#1c2127", "--gi") "}"
+    ".causal .off{" INK("stroke", "#98a2ad", "--go") "}"
+    ".causal .node{stroke-width:1.2;" INK("fill", "#fff", "--gp") "}"
+    ".causal .node.s{" WASH("#c7dfed", "--gs", "22%") "}"
+    ".causal .node.a{" WASH("#c7e3db", "--ga", "22%") "}"
+    ".causal .node.t{" WASH("#f2d9c7", "--gt", "22%") "}"
+    ".causal .node.r{" WASH("#dbdcdd", "--gi", "16%") "}";
 /* clang-format on */
 
 /* Names a group of factors, above its first. */
 static void draw_group(const drawing *d, kind k, int shown, const char *name)
 {
     for (int c = FACTORS; shown && c <= NEXT; c++)
-        text_add(d->out, "<text class=\"soft\" x=\"%d\" y=\"%d\">%s</text>\n", column_x[c],
+        text_add(d->out, "<text class=\"soft\" x=\"%d\" y=\"%d\">%s</text>\n", d->x[c],
                  y_of(d, k, 0) - TALL - 7, name);
 }
 
@@ -263,13 +242,32 @@ static void draw_heads(const drawing *d)
         text_add(d->out,
                  "<text class=\"head\" x=\"%d\" y=\"22\">%s</text>"
                  "<text class=\"soft\" x=\"%d\" y=\"38\">%s</text>\n",
-                 column_x[c], heads[c][0], column_x[c], heads[c][1]);
+                 d->x[c], heads[c][0], d->x[c], heads[c][1]);
     draw_group(d, THETA_S, d->shown_s, "of the dynamics");
     draw_group(d, THETA_R, d->shown_r, "of the reward");
     if (folds)
         text_add(d->out,
                  "<text class=\"soft\" x=\"%d\" y=\"%d\">%d more without a path to r</text>\n",
-                 column_x[FACTORS], y_of(d, THETA_R, d->g->z.q) + 4, folds);
+                 d->x[FACTORS], y_of(d, THETA_R, d->g->z.q) + 4, folds);
+}
+
+/* Nodes are as wide as the longest name among them asks for. */
+static void set_columns(drawing *d)
+{
+    char name[TEXT_NAME];
+    size_t longest = 0;
+    for (int i = 0; i < d->g->z.d + d->g->z.m; i++) {
+        bool state = i < d->g->z.d;
+        size_t n =
+            strlen(state ? causal_state(d->g, i, name) : causal_action(d->g, i - d->g->z.d, name));
+        if (n > longest) longest = n;
+    }
+    d->half = 8 + (int)(3.2 * (double)(longest + 1));
+    if (d->half < HALF) d->half = HALF;
+    d->x[BEFORE] = MARGIN + d->half;
+    d->x[AFTER] = d->x[BEFORE] + APART + 2 * d->half;
+    d->x[FACTORS] = d->x[AFTER] + d->half + APART + HALF;
+    d->x[NEXT] = d->x[FACTORS] + APART - HALF;
 }
 
 void causal_svg(const causal_graph *g, text *out)
@@ -283,11 +281,13 @@ void causal_svg(const causal_graph *g, text *out)
     int tall = left > right ? left : right;
     d.theta_top = TOP + (right < left ? (left - right) / 2 : 0);
     d.height = TOP + tall + 12;
+    set_columns(&d);
+    int width = d.x[NEXT] + MARGIN + HALF;
     text_add(out,
              "<svg class=\"causal\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
              "height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"causal graph\">"
              "<style>%s</style>\n",
-             WIDTH, d.height, WIDTH, d.height, STYLE);
+             width, d.height, width, d.height, STYLE);
     draw_edges(&d, false);
     draw_edges(&d, true);
     draw_nodes(&d);

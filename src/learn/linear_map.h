@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 /* x is [n][k], y [n]. The map (with a constant) is fitted to the even samples and judged on the odd
- * ones. NaN where y does not move, or where memory or samples are lacking. */
+ * ones. NaN where y is constant, or where there is too little memory or data. */
 double linear_map_r2(const float *x, int k, const double *y, int n);
 
-/* The map itself: w[k + 1], the constant last. False where memory or samples are lacking. */
+/* The map itself: w[k + 1], the constant last. False where there is too little memory or data. */
 bool linear_map_fit(const float *x, int k, const double *y, int n, double *w);
 double linear_map_at(const double *w, const float *x, int k);
 

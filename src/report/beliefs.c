@@ -42,14 +42,14 @@ static int find_ends(beliefs *b)
     for (size_t i = 0; i < t->rows; i++)
         if (i + 1 == t->rows || csv_at(t, i + 1, 2) <= csv_at(t, i, 2)) /* tau starts again */
             b->last[b->count++] = (int)i;
-    /* of an episode that has only begun, nothing can be known yet */
+    /* an episode that has only begun says nothing yet */
     if (b->count > 1 && csv_at(t, t->rows - 1, 2) == 0) b->count--;
     return 0;
 }
 
 const char *beliefs_name(const beliefs *b, int factor)
 {
-    return b->table.names[FIXED + factor] + 5; /* behind "true." */
+    return b->table.names[FIXED + factor] + 5; /* after "true." */
 }
 
 /* ---- linear maps ----------------------------------------------------------------------------- */

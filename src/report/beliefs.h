@@ -1,11 +1,11 @@
-/* beliefs.h - what an agent believed while it lived, against what was true: beliefs.csv of a run.
+/* beliefs.h - the beliefs of an agent against the truth: beliefs.csv of a run.
  *
  *     episode,step,tau,true.NAME…,theta0…
  *
  * One row per recorded moment; tau counts steps in the episode. Beliefs are latent: they may be any
- * mixture of the truth, so they are judged by the best linear map to it. The model learns while the
- * agent lives, hence the map is fitted to the second half of the run only: to every other of its
- * episodes, and judged on the rest. */
+ * mixture of the truth, so they are judged by the best linear map to it. The model learns during
+ * the run, so only its second half counts: the map is fitted to every other episode and judged on
+ * the rest. */
 #ifndef REPORT_BELIEFS_H
 #define REPORT_BELIEFS_H
 

@@ -1,4 +1,4 @@
-/* contest.c - from a heap of runs to tasks, methods, labels and colours. */
+/* contest.c - sorts runs into tasks and methods, with labels and colours. */
 #include "report/contest.h"
 
 #include <limits.h>
@@ -106,7 +106,7 @@ static void add_difference(text *t, const record *r, const record *const *others
     }
 }
 
-/* Gives each of `count` labels that stands there more than once what makes it different. */
+/* Adds to each of `count` labels that occurs more than once what makes it different. */
 static int tell_apart(char **labels, const record *const *first, size_t count, setting_fn *by)
 {
     const record **others = mem_alloc(count * sizeof *others);

@@ -10,7 +10,7 @@
 
 /* Seeds of one algorithm with one setting. */
 typedef struct method {
-    char *label;   /* the algorithm; with what is different, where it stands there twice */
+    char *label;   /* the algorithm; and what is different, where it occurs twice */
     record **runs; /* by seed; borrowed */
     size_t count, capacity;
     int colour;     /* the same for a label on all of the page */
@@ -25,7 +25,7 @@ typedef struct method {
     double *scores; /* [n] the same of every seed */
 } method;
 
-/* A task, and who was tried on it. */
+/* A task, and the methods tried on it. */
 typedef struct contest {
     char *label;
     method *methods;

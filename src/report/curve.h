@@ -4,7 +4,7 @@
 
 #include "report/contest.h"
 
-/* At step x[i]: mean and deviation over the seeds that got there. */
+/* At step x[i]: mean and deviation over the seeds that reached it. */
 enum { CURVE_POINTS = 200 };
 typedef struct curve {
     int n;

@@ -114,7 +114,9 @@ int figures_of(contest *t)
     for (size_t i = 0; i < t->count; i++)
         for (size_t k = 0; k < t->count; k++) {
             int n = pair_up(&t->methods[i], &t->methods[k], x, y);
-            TRY(stats_signed_ranks(x, y, n, &t->p[i * t->count + k]));
+            stats_wilcoxon *p = &t->p[i * t->count + k];
+            TRY(stats_signed_ranks(x, y, n, p));
+            if (n < 2) p->p = NAN; /* a single pair says nothing */
         }
 out:
     mem_free(x);

@@ -1,4 +1,4 @@
-/* figures.h - what the tables of a report say. */
+/* figures.h - the figures in a report's tables. */
 #ifndef REPORT_FIGURES_H
 #define REPORT_FIGURES_H
 

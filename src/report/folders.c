@@ -24,7 +24,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Not every file system tells the kind of an entry. */
+/* Not every file system gives the type of an entry. */
 static bool is_folder(DIR *d, const struct dirent *e)
 {
     struct stat s;

@@ -15,7 +15,7 @@ void html_like(text *out, double x, double model);
 void html_fixed(text *out, double x, int decimals);
 void html_duration(text *out, double seconds);
 
-/* Everything up to <main>, and everything behind it. */
+/* Everything up to <main>, and everything after it. */
 void html_begin(text *out, const char *title);
 void html_end(text *out);
 

@@ -108,18 +108,20 @@ static void write_method(text *out)
         "<p><b>Area under the curve.</b> The mean return over all steps of a run, learning "
         "included.</p>\n"
         "<p><b>Score.</b> 0 is the mean of sac and 1 that of the oracle, over the seeds that both "
-        "have. Only where the oracle is ahead by more than twice the pooled standard deviation; "
-        "otherwise there is no gap to measure in. Over several tasks: the interquartile mean of "
+        "have. Scores exist only where the oracle is ahead by more than twice the pooled standard "
+        "deviation; "
+        "otherwise there is no gap to measure. Over several tasks: the interquartile mean of "
         "all seeds' scores, its interval by a bootstrap stratified by task; and the "
         "probability that a seed of the method beats one of sac, averaged over tasks.</p>\n");
     text_add(
         out,
         "<p><b>p.</b> Wilcoxon's signed-rank test of final returns, paired by seed, two-sided, not "
         "corrected for the number of tests. n pairs cannot give less than 2/2ⁿ: 0.063 with "
-        "five seeds, 0.002 with ten. ≈ marks ties or zeros, where the normal approximation "
-        "stands in for the exact distribution.</p>\n"
-        "<p><b>Time.</b> Wall time of the process; seeds that trained side by side share "
-        "it.</p>\n");
+        "five seeds, 0.002 with ten; one pair gives no p. ≈ marks ties or zeros, where the normal "
+        "approximation "
+        "replaces the exact distribution.</p>\n"
+        "<p><b>Time.</b> Wall time of the process, which seeds trained together share."
+        "</p>\n");
 }
 
 int page_write(const contests *c, const char *title, text *out, json_t **figures)

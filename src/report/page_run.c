@@ -14,15 +14,18 @@
 
 /* ---- graph ----------------------------------------------------------------------------------- */
 
-/* The states that factors with a path to the reward act on. */
-static json_t *touched(const causal_graph *g)
+/* The states that factors with a path to the reward act on: their numbers, or their names. */
+static json_t *touched(const causal_graph *g, bool named)
 {
+    char name[TEXT_NAME];
     json_t *list = json_array();
     for (int i = 0; i < g->z.d; i++) {
         bool any = false;
         for (int j = 0; j < g->z.p; j++)
             any = any || (g->theta_s_min[j] && causal_edge(g, CAUSAL_C_ts, i, j));
-        if (any) json_array_append_new(list, json_integer(i));
+        if (any)
+            json_array_append_new(list,
+                                  named ? json_string(causal_state(g, i, name)) : json_integer(i));
     }
     return list;
 }
@@ -34,14 +37,14 @@ static int write_graph(const char *file, text *out, json_t *figures)
     int rc = 0;
     TRY(json_read_file(&j, file));
     if ((rc = causal_from_json(&g, j)) < 0) TRY(fans_fail_within(rc, "%s", file));
-    json_object_set_new(figures, "factors_act_on_states", touched(g));
+    json_object_set_new(figures, "factors_act_on_states", touched(g, false));
+    json_object_set_new(figures, "factors_act_on", touched(g, true));
     text_add(out, "<h4>Causal graph</h4><div class=\"scroll\">");
     causal_svg(g, out);
     text_add(out,
-             "</div><p class=\"note\">Edges with a probability above %.2g; the fainter, the less "
-             "certain. Filled: a path leads from here to the reward (the compact representation); "
-             "grey edges "
-             "end where none does. Point at an edge to read it.</p>\n",
+             "</div><p class=\"note\">Edges with a probability above %.2g; fainter edges are less "
+             "certain. A path leads from every filled node to the reward (the compact "
+             "representation); grey edges end at other nodes. Point at an edge to read it.</p>\n",
              g->threshold);
 out:
     causal_graph_free(g);
@@ -67,7 +70,7 @@ static void write_r2(const beliefs *b, text *out)
     text_add(out, "</table></div>\n");
 }
 
-/* Episodes in a trace, the last ones: of more, one would see no single change. */
+/* Last episodes in a trace: with more, single changes could not be seen. */
 enum { TRACE = 150 };
 
 static void write_trace(const beliefs *b, int factor, double *x, double *truth, double *guess,
@@ -125,11 +128,10 @@ static int write_maps(const beliefs *b, text *out, json_t *figures)
     plot_heat(out, truth, n, first, last, "episode", "distance of true factors between episodes");
     text_add(out, "</div><div><h4>Distance of the belief</h4>");
     plot_heat(out, belief, n, first, last, "episode", "distance of beliefs between episodes");
-    text_add(
-        out,
-        "</div></div><p class=\"note\">Between the ends of %d episodes of the second half, "
-        "each with each; the stronger the colour, the farther apart. Correlation of the two maps: ",
-        n);
+    text_add(out,
+             "</div></div><p class=\"note\">Between the ends of %d episodes of the second half, "
+             "pairwise; darker is farther apart. Correlation of the two maps: ",
+             n);
     html_fixed(out, r, 3);
     text_add(out, ".</p>\n");
     mem_free(truth);
@@ -157,15 +159,15 @@ static int write_beliefs(const char *file, text *out, json_t *figures)
     if (rc < 0) return rc;
     list_r2(&b, figures);
     if (b.count && b.factors) {
-        text_add(out, "<h4>Beliefs against what was true</h4>\n");
+        text_add(out, "<h4>Beliefs against the truth</h4>\n");
         write_r2(&b, out);
         TRY(write_traces(&b, out));
-        text_add(out,
-                 "<p class=\"note\">At the end of every episode%s. A belief is latent, so it is "
-                 "read through the best linear map to each factor: fitted to every other "
-                 "episode of the second half of the run, drawn and judged (R²) on the "
-                 "others.</p>\n",
-                 b.count > TRACE ? ", the last ones" : "");
+        text_add(
+            out,
+            "<p class=\"note\">At the end of every episode%s. A belief is latent, so it is "
+            "read through the best linear map to each factor. The map is fitted to every other "
+            "episode of the second half of the run; the others are drawn and give R².</p>\n",
+            b.count > TRACE ? ", the last ones" : "");
         TRY(write_maps(&b, out, figures));
     }
 out:

@@ -174,7 +174,7 @@ static void write_gap(const contest *t, text *out)
 {
     for (size_t i = 0; i < t->count; i++)
         if (t->methods[i].unfinished) {
-            text_add(out, "Unfinished runs count with what they have so far. ");
+            text_add(out, "Unfinished runs count with their results so far. ");
             break;
         }
     if (t->sac < 0 || t->oracle < 0) {
@@ -190,7 +190,7 @@ static void write_gap(const contest *t, text *out)
     text_add(out, " apart, %s twice their pooled standard deviation of ",
              t->has_gap ? "more than" : "not more than");
     html_number(out, t->noise);
-    text_add(out, "%s.", t->has_gap ? "" : ", hence no gap to measure in");
+    text_add(out, "%s.", t->has_gap ? "" : ", so there is no gap to measure");
 }
 
 static void write_table(const contest *t, text *out)
@@ -215,9 +215,17 @@ static void write_p(const stats_wilcoxon *w, text *out)
     text_add(out, "%s</td>", w->exact || isnan(w->p) ? "" : " <small>≈</small>");
 }
 
+/* With one seed there is nothing to test. */
+static bool any_p(const contest *t)
+{
+    for (size_t i = 0; i < t->count * t->count; i++)
+        if (i % (t->count + 1) && isfinite(t->p[i].p)) return true;
+    return false;
+}
+
 static void write_tests(const contest *t, text *out)
 {
-    if (t->count < 2) return;
+    if (t->count < 2 || !any_p(t)) return;
     text_add(out,
              "<h3>p of differences, paired by seed</h3>\n<div class=\"wide\"><table><tr><th>against"
              "</th>");

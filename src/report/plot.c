@@ -60,7 +60,7 @@ double plot_height(const plot *p, double y)
     return fmin(fmax((p->y.high - y) / (p->y.high - p->y.low), -0.02), 1.02);
 }
 
-/* Ticks are the multiples of the step; a little more room lets rounding not lose those at the ends.
+/* Ticks are the multiples of the step; a little slack keeps rounding from losing those at the ends.
  */
 static int tick_count(axis a)
 {
@@ -116,7 +116,7 @@ void plot_line(plot *p, const char *style, const double *x, const double *y, int
         if (!isnan(y[i])) add_point(p, pen ? 'L' : 'M', x[i], y[i]);
         pen = !isnan(y[i]);
     }
-    if (n == 1) text_add(p->out, "h8"); /* one point is no line, yet should be seen */
+    if (n == 1) text_add(p->out, "h8"); /* make a single point visible */
     text_add(p->out, "\"/>\n");
 }
 

@@ -1,8 +1,8 @@
 /* plot.h - a plot as HTML around an SVG.
  *
  * The curves are an SVG that is stretched to the frame, whatever its width, with strokes that do
- * not stretch; ticks and names are text of the page, placed by percentages. So letters keep their
- * size on a telephone. Start with plot_begin, add curves, end with plot_end. */
+ * not stretch; ticks and names are text of the page, placed by percentages. So text keeps its
+ * size on a phone. Start with plot_begin, add curves, end with plot_end. */
 #ifndef REPORT_PLOT_H
 #define REPORT_PLOT_H
 
@@ -23,7 +23,7 @@ typedef struct plot {
     axis x, y;
 } plot;
 
-/* `about` tells what is shown to who cannot see it; `style` is more classes for the frame. */
+/* `about` describes the plot to screen readers; `style` adds classes to the frame. */
 void plot_begin(plot *p, text *out, axis x, axis y, const char *style, const char *about);
 void plot_band(plot *p, const char *colour, const double *x, const double *low, const double *high,
                int n);

@@ -109,7 +109,7 @@ static int find_columns(const csv *t, const char *file, int *at)
     return 0;
 }
 
-/* Trailing means, each summed anew: a running sum would carry rounding along. */
+/* Trailing means, each summed afresh: a running sum would accumulate rounding errors. */
 static void smooth(record *r)
 {
     for (int i = 0; i < r->episodes; i++) {
@@ -169,7 +169,7 @@ static int read_result(record *r)
     if (r->episodes < episodes)
         TRY(fans_fail(FANS_EFORMAT, "%s/metrics.csv: has %d episodes, result.json %lld", r->path,
                       r->episodes, (long long)episodes));
-    /* of a run that was made longer and goes on, the result is an old one */
+    /* a run that was made longer and resumed still has its old result */
     double steps = json_number_value(json_object_get(one, "steps"));
     r->done = !strcmp(status, "done") && (!r->episodes || steps >= r->step[r->episodes - 1]);
     const json_t *wall = json_object_get(one, "wall_s");

@@ -1,4 +1,4 @@
-/* record.h - one run as its folder tells it. */
+/* record.h - one run, read from its folder. */
 #ifndef REPORT_RECORD_H
 #define REPORT_RECORD_H
 
@@ -16,12 +16,12 @@ typedef struct setting {
 
 typedef struct record {
     char *path;
-    char *config, *command, *system; /* as they stand in the folder; the last two may be NULL */
+    char *config, *command, *system; /* as in the folder; the last two may be NULL */
     char *lines;                     /* the config once more, cut into settings */
     setting *settings;
     size_t setting_count, setting_capacity;
     const char *algo;
-    long seed, planned; /* episodes of full length that were asked for */
+    long seed, planned; /* episodes to train */
     bool done;
     double wall; /* seconds; NaN while it is not done */
 

@@ -1,5 +1,5 @@
 /* stats.c - means, resampling and ranks. Checked against SciPy and rliable
- * (tests/oracles/test_stats.py). */
+ * (tests/parity/test_stats.py). */
 #include "report/stats.h"
 
 #include <math.h>

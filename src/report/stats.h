@@ -1,6 +1,6 @@
 /* stats.h - the statistics of comparing runs.
  *
- * Few seeds are the rule, so there are the measures that do well with few: the interquartile mean
+ * Runs have few seeds, so these are measures that work with few: the interquartile mean
  * with intervals from a stratified bootstrap (Agarwal et al., "Deep RL at the edge of the
  * statistical precipice", 2021; their package is rliable) and Wilcoxon's signed ranks of pairs. */
 #ifndef REPORT_STATS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* NaN where there is nothing to say: a mean of nothing, a deviation of one. */
+/* NaN where undefined: the mean of none, the deviation of one. */
 double stats_mean(const double *x, int n);
 double stats_sd(const double *x, int n); /* with n - 1 */
 double stats_pooled_sd(const double *x, int n, const double *y, int m);
@@ -30,7 +30,7 @@ typedef struct stats_interval {
     double low, high;
 } stats_interval;
 
-/* The percentile bootstrap's 95 % interval of `statistic`. x holds `strata` samples behind each
+/* The percentile bootstrap's 95 % interval of `statistic`. x holds `strata` samples one after the
  * other; each is drawn from on its own, counts[i] numbers with replacement. NaN where no sample has
  * two numbers. */
 enum { STATS_RESAMPLES = 10000 };

@@ -1,5 +1,5 @@
-/* model_data.c - data for a model: lived with random actions, or read from what `fans rollout
- * --csv` wrote. */
+/* model_data.c - data for a model: collected with random actions, or read from a file of `fans
+ * rollout --csv`. */
 #include <string.h>
 
 #include "base/csv.h"
@@ -114,29 +114,52 @@ out:
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Columns by name, or by number as version 0.1 wrote them. */
+static void print_columns(text *t, bool named, const char *group, const char *const *names, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (named)
+            text_add(t, ",%s.%s", group, names[i]);
+        else
+            text_add(t, ",%s%d", group, i);
+}
+
 /* The columns of one row, in the order of `fans rollout --csv`. */
-static void print_header(const model_run *m, text *t)
+static void print_header(const model_run *m, bool named, text *t)
 {
     const fans_env_info *info = &m->task->info;
     text_add(t, "episode,step,t,segment,change");
     for (int i = 0; i < info->factor_count; i++) text_add(t, ",%s", info->factors[i].name);
-    for (int i = 0; i < m->truth.d; i++) text_add(t, ",obs%d", i);
-    for (int i = 0; i < m->truth.m; i++) text_add(t, ",action%d", i);
+    print_columns(t, named, "obs", info->obs_names, info->obs_dim);
+    print_columns(t, named, "action", info->act_names, info->act_dim);
     text_add(t, ",reward,terminated,truncated,success");
-    for (int i = 0; i < m->truth.d; i++) text_add(t, ",next_obs%d", i);
+    print_columns(t, named, "next_obs", info->obs_names, info->obs_dim);
+}
+
+static int compare_header(const model_run *m, bool named, const text *found, bool *same)
+{
+    text expected = {0};
+    print_header(m, named, &expected);
+    int rc = text_done(&expected);
+    *same = rc == 0 && found->s && !strcmp(expected.s, found->s);
+    text_free(&expected);
+    return rc;
 }
 
 static int check_header(const model_run *m, const char *path, const csv *t)
 {
-    text expected = {0}, found = {0};
-    print_header(m, &expected);
+    int rc = 0;
+    bool same = false;
+    text found = {0};
     for (int i = 0; i < t->columns; i++) text_add(&found, "%s%s", i ? "," : "", t->names[i]);
-    int rc = text_done(&expected) < 0 ? FANS_ENOMEM : text_done(&found);
-    if (rc == 0 && (!found.s || strcmp(expected.s, found.s)))
+    TRY(text_done(&found));
+    for (int named = 1; named >= 0 && !same; named--)
+        TRY(compare_header(m, named != 0, &found, &same));
+    if (!same)
         rc = fans_fail(FANS_EFORMAT,
                        "%s: line 1: not the columns that `fans rollout --csv` has for this task",
                        path);
-    text_free(&expected);
+out:
     text_free(&found);
     return rc;
 }

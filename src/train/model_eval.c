@@ -1,4 +1,4 @@
-/* model_eval.c - how good a model is: its graph, its beliefs and its predictions, on fresh data. */
+/* model_eval.c - how good a model is: its graph, its beliefs and its predictions, on new data. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { FRESH = 1 }; /* the index of the lifetime that models are judged on */
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* With factors observed every mask is judged. Latent factors come in any order and mixture: then
+/* With factors observed every mask is judged. Latent factors have no fixed order or mixture: then
  * C_tt is not identifiable, and of C_ts only which states it touches. */
 static void score_masks(const model_run *m, const causal_graph *g, const task_graph *t,
                         model_eval *e)
@@ -142,7 +142,7 @@ out:
     return rc;
 }
 
-/* The same errors with theta held at its average: a model that does not follow the change. */
+/* The same errors with theta at its average: a model that ignores the changes. */
 static int visit_blind(probe *p, int i)
 {
     visited v = visit_row(p, i);

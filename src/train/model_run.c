@@ -9,7 +9,7 @@
 #include "data/checkpoint.h"
 #include "train/sections.h"
 
-OPTIONS_GROUP(model_option_group, model_options, "model", "what `fans model fit` learns from",
+OPTIONS_GROUP(model_option_group, model_options, "model", "data for `fans model fit`",
               MODEL_OPTIONS)
 
 /* ---- from a config --------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static int understand(model_run *m, config *c)
     TRY(task_load(&m->task, c));
     TRY(config_take(c, fnvae_option_group(), "fnvae", &m->o));
     TRY(config_take(c, model_option_group(), "model", &m->data));
-    TRY(sections_skip(c)); /* what the same file says to `fans train` */
+    TRY(sections_skip(c)); /* meant for `fans train` */
     TRY(config_check_taken(c));
     count_factors(m);
     if (m->task->info.factor_count > EVAL_FACTORS)
@@ -150,8 +150,7 @@ int model_run_may_save(const char *folder)
     char path[4096];
     path_in(path, sizeof path, folder, "metrics.csv");
     if (os_exists(path))
-        return fans_fail(FANS_EINVAL, "%s: is the folder of a training; choose another --out",
-                         folder);
+        return fans_fail(FANS_EINVAL, "%s: holds a training run; choose another --out", folder);
     return 0;
 }
 
@@ -233,11 +232,9 @@ int model_run_resume(model_run *m, const char *folder)
     const char *old = kept, *new = t.s;
     text_line x[2];
     if (text_differ(&old, &new, x))
-        TRY(fans_fail(
-            FANS_EINVAL,
-            "%s: made with another config: it has '%.*s', this fit '%.*s'; resume with the "
-            "same",
-            path, x[0].n, x[0].s, x[1].n, x[1].s));
+        TRY(fans_fail(FANS_EINVAL,
+                      "%s: holds a different fit; its config has '%.*s', this one '%.*s'", path,
+                      x[0].n, x[0].s, x[1].n, x[1].s));
     TRY(read_state(m, folder));
 out:
     mem_free(kept);

@@ -8,9 +8,9 @@
 #include "learn/belief.h"
 #include "learn/causal_graph.h"
 
-#define MODEL_OPTIONS(X)                                           \
-    X(INT, seed, 0, 0, 2147483647, "of the data and of the model") \
-    X(INT, transitions, 20000, 100, 100000000, "collected with random actions to fit")
+#define MODEL_OPTIONS(X)                                     \
+    X(INT, seed, 0, 0, 2147483647, "seed of data and model") \
+    X(INT, transitions, 20000, 100, 100000000, "transitions to collect with random actions")
 OPTIONS_STRUCT(model_options, MODEL_OPTIONS)
 const option_group *model_option_group(void);
 
@@ -43,11 +43,10 @@ int model_run_read(const model_run *m, replay **out, const char *path, int *coun
 /* Takes all of the data into the model's statistics: before it learns. */
 void model_run_observe(model_run *m);
 
-/* The folder. `open` also makes the model; `may_save` refuses one whose config.ini is a training's.
- */
+/* The folder. `open` also makes the model; `may_save` refuses the folder of a training run. */
 int model_run_may_save(const char *folder);
 int model_run_save(const model_run *m, const char *folder);
-int model_run_resume(model_run *m, const char *folder); /* into one that was made the same way */
+int model_run_resume(model_run *m, const char *folder); /* the config must be the same */
 int model_run_open(model_run *m, const char *folder, const char *device, int threads);
 
 /* ---- judging (model_eval.c) ------------------------------------------------------------------ */

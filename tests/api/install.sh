@@ -11,8 +11,9 @@ library=$(find "$folder/usr" -name libfans.so)
 PKG_CONFIG_PATH=$(dirname "$library")/pkgconfig
 export PKG_CONFIG_PATH
 
-# the file was configured for another prefix: move it, as pkg-config can
-pc() { pkg-config --define-variable=prefix="$folder/usr" "$@" fans; }
+# the build was configured for another prefix; the file finds the one it is in
+pc() { pkg-config "$@" fans; }
+[ "$(realpath "$(pc --variable=prefix)")" = "$(realpath "$folder/usr")" ] || { echo "prefix is $(pc --variable=prefix)"; exit 1; }
 
 cat >"$folder/user.c" <<'C'
 #include <fans/env.h>
@@ -37,6 +38,24 @@ version=$(LD_LIBRARY_PATH=$(dirname "$library") "$folder/user")
 if command -v c++ >/dev/null; then
     # shellcheck disable=SC2046
     c++ -x c++ -fsyntax-only -Wall -Werror "$folder/user.c" $(pc --cflags)
+
+    # and a plug-in in it is found by its C name, as env.h says
+    cat >"$folder/plugin.cc" <<'CC'
+#include <fans/env.h>
+static int open_it(void **, fans_env_info *, const double *, uint64_t) { return fans_fail(FANS_ENOSUP, "from C++"); }
+static void close_it(void *) {}
+static int reset(void *, fans_rng *, float *) { return 0; }
+static int step(void *, fans_rng *, const float *, float *, fans_env_result *) { return 0; }
+static int set_factor(void *, int, double) { return 0; }
+static size_t state_bytes(const void *) { return 0; }
+static void save(const void *, void *) {}
+static void restore(void *, const void *) {}
+extern "C" FANS_API const fans_env_def fans_env = {FANS_ENV_ABI, "cpp", "a plug-in in C++", nullptr, 0, open_it, close_it,
+    reset, step, set_factor, state_bytes, save, restore, nullptr, nullptr, nullptr};
+CC
+    # shellcheck disable=SC2046
+    c++ -shared -fPIC -Wall -Werror "$folder/plugin.cc" -o "$folder/plugin.so" $(pc --cflags)
+    "$folder/usr/bin/fans" check "$folder/plugin.so" 2>&1 | grep -q "cpp: from C++" || { echo "a plug-in in C++ is not found"; exit 1; }
 fi
 
 # environments that the tool loads find the public functions in it

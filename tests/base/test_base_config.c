@@ -112,7 +112,7 @@ static void mistakes_name_their_place(void **state)
         int code;
         const char *message;
     } bad[] = {
-        {"lr = 1\n", FANS_EINVAL, "f.ini, line 1: 'lr' stands before the first [section]"},
+        {"lr = 1\n", FANS_EINVAL, "f.ini, line 1: 'lr' comes before the first [section]"},
         {"[sac]\n\nlr = 1\nlr = 2\n", FANS_EINVAL,
          "f.ini, line 4: 'lr' was already set in [sac] at line 3"},
         {"[sac]\nlr = 1\n[other]\n[sac]\nlr = 1\n", FANS_EINVAL, "line 5: 'lr' was already set"},
@@ -152,16 +152,37 @@ static void unknown_keys_get_a_hint(void **state)
                  "--set sac.bacth: [sac]: unknown key 'bacth'; did you mean 'batch'?");
 }
 
+static void errors_name_where_a_value_was_set(void **state)
+{
+    (void)state;
+    assert_int_equal(config_add_text(c, "file", "[sac]\nlr = 1\nbatch = 2\n"), 0);
+    fans_fail(FANS_EINVAL, "bad");
+    assert_int_equal(config_blame(c, "sac", "batch", FANS_EINVAL), FANS_EINVAL);
+    assert_string_equal(fans_error(), "file, line 3: bad");
+    fans_fail(FANS_EINVAL, "bad");
+    config_blame(c, "sac", NULL, FANS_EINVAL);
+    assert_string_equal(fans_error(), "file, line 2: bad");
+    assert_int_equal(config_add_setting(c, "sac.batch=3"), 0);
+    fans_fail(FANS_EINVAL, "bad");
+    config_blame(c, "sac", NULL, FANS_EINVAL);
+    assert_string_equal(fans_error(), "--set sac.batch: bad");
+    fans_fail(FANS_EINVAL, "bad");
+    config_blame(c, "env", "name", FANS_EINVAL);
+    assert_string_equal(fans_error(), "bad");
+}
+
 static void settings_must_look_like_settings(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", "=", "sac", "sac.lr", "lr=1", ".lr=1", "sac.=1", "=1.2"};
     for (size_t i = 0; i < COUNT(bad); i++)
-        assert_fails(config_add_setting(c, bad[i]), FANS_EINVAL, "written section.key=value");
+        assert_fails(config_add_setting(c, bad[i]), FANS_EINVAL,
+                     "a setting is written SECTION.KEY=VALUE");
     char endless[2000];
     memset(endless, 'a', sizeof endless);
     memcpy(endless + 1990, ".b=c", 5);
-    assert_fails(config_add_setting(c, endless), FANS_EINVAL, "written section.key=value");
+    assert_fails(config_add_setting(c, endless), FANS_EINVAL,
+                 "a setting is written SECTION.KEY=VALUE");
 }
 
 static void long_lines_are_refused_not_cut(void **state)
@@ -235,6 +256,7 @@ int main(void)
         TEST(mistakes_name_their_place),
         TEST(bad_values_and_names_name_their_place),
         TEST(unknown_keys_get_a_hint),
+        TEST(errors_name_where_a_value_was_set),
         TEST(settings_must_look_like_settings),
         TEST(long_lines_are_refused_not_cut),
         TEST(files_that_are_no_config_are_refused),

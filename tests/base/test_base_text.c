@@ -140,6 +140,16 @@ static void differing_lines_are_found_in_order(void **state)
     assert_false(text_differ(&a, &b, x));
 }
 
+static void names_are_plain(void **state)
+{
+    (void)state;
+    assert_true(text_is_name("torso_z") && text_is_name("arm.7") && text_is_name("a"));
+    assert_true(text_is_name("abcdefghijklmnopqrstuvwxyz01234")); /* 31 */
+    assert_false(text_is_name("abcdefghijklmnopqrstuvwxyz012345"));
+    assert_false(text_is_name("") || text_is_name("Torso") || text_is_name("a b"));
+    assert_false(text_is_name("a,b") || text_is_name("v\xc3\xbc"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +160,7 @@ int main(void)
         cmocka_unit_test(errors_belong_to_their_thread),
         cmocka_unit_test(the_log_goes_where_it_is_sent),
         cmocka_unit_test(differing_lines_are_found_in_order),
+        cmocka_unit_test(names_are_plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void values_land_in_their_variables(void **state)
 {
     (void)state;
     assert_int_equal(parse("a", "b", "c", "--episodes", "7", "--quiet", "--set", "x.y=1",
-                           "--scale=0.5", "--set=z.w=2", "--json", "-"),
+                           "--scale=0.5", "--set=z.w=2", "--json", "f"),
                      0);
     assert_string_equal(run, "a");
     assert_int_equal(more.count, 2);
@@ -47,7 +47,7 @@ static void values_land_in_their_variables(void **state)
     assert_int_equal(settings.count, 2);
     assert_string_equal(settings.items[0], "x.y=1");
     assert_string_equal(settings.items[1], "z.w=2");
-    assert_string_equal(json, "-");
+    assert_string_equal(json, "f");
 }
 
 static void defaults_stay(void **state)
@@ -77,9 +77,9 @@ static void mistakes_are_explained(void **state)
     assert_fails(parse_words(0, NULL), CLI_USAGE, "try: RUN is missing: a run");
     assert_fails(parse("a"), CLI_USAGE, "try: MORE is missing: more runs");
     assert_fails(parse("a", "b", "--episode", "1"), CLI_USAGE,
-                 "try: unknown option '--episode'; did you mean 'episodes'?");
+                 "try: unknown option '--episode'; did you mean '--episodes'?");
     assert_fails(parse("a", "b", "--episodes", "none"), CLI_USAGE,
-                 "try: episodes = none: not a whole number from 1 to 100");
+                 "try: --episodes none: not a whole number from 1 to 100");
     assert_fails(parse("a", "b", "--episodes=101"), CLI_USAGE, "not a whole number from 1 to 100");
     assert_fails(parse("a", "b", "--scale", "3"), CLI_USAGE, "not a number from 0 to 2");
     assert_fails(parse("a", "b", "--episodes"), CLI_USAGE, "--episodes needs a value: how many");

@@ -3,19 +3,44 @@
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
 
-accepts "usage: fans COMMAND" --help
-accepts "usage: fans COMMAND" -h
-accepts "fans 0." --version
-for command in check doctor graph list rollout; do
-    accepts "  $command" --help
-    accepts "usage: fans $command" $command --help
-    refuses 2 "$command: unknown option '--jsno'; did you mean 'json'?" $command --jsno x
-    refuses 2 "$command: --json needs a value" $command --json
-    refuses 2 "$command: unknown option '-j'" $command -j
+commands="check doctor eval graph list play report rollout runs train"
+for ask in help --help -h "help help" "help --help"; do
+    # shellcheck disable=SC2086 # words on purpose
+    accepts "usage: fans COMMAND" $ask
 done
-refuses 2 "no command given"
+accepts "fans 0." --version
+for command in $commands "model fit" "model eval"; do
+    # shellcheck disable=SC2086
+    {
+        accepts "  ${command% *}" help
+        accepts "usage: fans $command" $command --help
+        accepts "usage: fans $command" $command x -h
+        accepts "usage: fans $command" help $command
+        refuses 2 "$command: unknown option '--jsno'; did you mean '--json'?" $command --jsno x
+        refuses 2 "$command: unknown option '--frobnicate'" $command --frobnicate
+        refuses 2 "$command: --json needs a value" $command --json
+        refuses 2 "$command: unknown option '-j'" $command -j
+    }
+done
+for command in check eval graph list play report rollout train "model fit" "model eval"; do
+    # shellcheck disable=SC2086
+    refuses 2 "$command: " $command # a word is missing
+done
+refuses 2 "doctor: 'x' is one argument too many" doctor x
+for command in check eval graph play rollout runs "model fit" "model eval"; do
+    # shellcheck disable=SC2086
+    refuses 2 "$command: 'x' is one argument too many" $command a x
+done
+accepts "usage: fans model fit" model --help
+accepts "usage: fans model fit" help model
+refuses 2 "model: fit or eval is missing" model
+refuses 2 "model: there is no 'eva'; did you mean 'eval'?" help model eva
+refuses 2 "help: 'more' is one argument too many" help model fit more
+refuses 2 "unknown command 'docter'; did you mean 'doctor'?" help docter
+refuses 2 "no command given; \`fans help\` lists them"
 refuses 2 "unknown command 'docter'; did you mean 'doctor'?" docter
-refuses 2 "unknown command 'xyzzy'; \`fans --help\` lists them" xyzzy
+refuses 2 "unknown command 'hlep'; did you mean 'help'?" hlep
+refuses 2 "unknown command 'xyzzy'; \`fans help\` lists them" xyzzy
 refuses 2 "unknown command '--frobnicate'" --frobnicate
 refuses 2 "unknown command ''" ""
 
@@ -31,10 +56,24 @@ refuses 1 "/dev/full: cannot write: No space left on device" list options --json
 
 accepts "oneDNN" doctor --json "$folder/doctor.json"
 grep -q '"found"' "$folder/doctor.json" || complain "doctor --json wrote no findings"
-refuses 2 "doctor: 'x' is one argument too many" doctor x
 refuses 1 "/no/such/f: cannot write" doctor --json /no/such/f
 accepts '"key": "horizon"' list options --json /dev/stdout
 [ -L /dev/stdout ] || complain "/dev/stdout was replaced"
+
+# --json - : JSON alone on stdout
+json_only() {
+    "$fans" "$@" --json - >"$folder/out" 2>"$folder/err" || complain "fans $* --json -: exit status $?"
+    [ ! -s "$folder/err" ] || complain "fans $* --json -: prints to stderr: $(cat "$folder/err")"
+    case $(head -c 1 "$folder/out")$(tail -n 1 "$folder/out") in
+    "{}" | "[]") ;;
+    *) complain "fans $* --json -: not JSON alone: $(head -2 "$folder/out")" ;;
+    esac
+    [ ! -e - ] || complain "fans $*: wrote a file called -"
+}
+json_only doctor
+json_only list options
+"$fans" list options --json - >/dev/full 2>"$folder/err" && complain "JSON on a full disk goes unnoticed"
+grep -q "^fans: cannot write to the standard output$" "$folder/err" || complain "a full disk is not named"
 
 # training: bad input of every kind leaves one line and no folder
 configs=$(dirname "$0")/../../configs
@@ -42,15 +81,15 @@ runs=$folder/runs
 small="--set sac.width=8 --set sac.batch=4 --set sac.random_steps=10 --threads 1"
 refuses 2 "train: CONFIG is missing" train
 refuses 1 "/no/such.ini: cannot read" train /no/such.ini --out "$runs"
-refuses 1 "there is no algorithm 'sack'; did you mean 'sac'?" train "$configs/pendulum.ini" --algo sack --out "$runs"
-refuses 1 "--set sac.widht: [sac]: unknown key 'widht'; did you mean 'width'?" train "$configs/pendulum.ini" --set sac.widht=8 --out "$runs"
-refuses 1 "--set scs.width: unknown section [scs]" train "$configs/pendulum.ini" --set scs.width=8 --out "$runs"
-refuses 1 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train "$configs/pendulum.ini" --set sac.batch=0 --out "$runs"
-refuses 1 "--steps 30: not a whole number of episodes of 200 steps" train "$configs/pendulum.ini" --steps 30 --out "$runs"
-refuses 2 "train: seeds = 0: not a whole number from 1 to 1024" train "$configs/pendulum.ini" --seeds 0
-refuses 1 "--precision tf23: not one of fp32, tf32 and bf16; did you mean 'tf32'?" train "$configs/pendulum.ini" --precision tf23 --out "$runs"
-refuses 1 "--precision double: not one of fp32, tf32 and bf16" train "$configs/pendulum.ini" --precision double --out "$runs"
-refuses 1 "--precision tf32 needs a GPU: --device cuda" train "$configs/pendulum.ini" --device cpu --precision tf32 --out "$runs"
+refuses 2 "train: --algo: there is no algorithm 'sack'; did you mean 'sac'?" train "$configs/pendulum.ini" --algo sack --out "$runs"
+refuses 2 "--set sac.widht: [sac]: unknown key 'widht'; did you mean 'width'?" train "$configs/pendulum.ini" --set sac.widht=8 --out "$runs"
+refuses 2 "--set scs.width: unknown section [scs]" train "$configs/pendulum.ini" --set scs.width=8 --out "$runs"
+refuses 2 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train "$configs/pendulum.ini" --set sac.batch=0 --out "$runs"
+refuses 2 "--steps 30: not a whole number of episodes of 200 steps" train "$configs/pendulum.ini" --steps 30 --out "$runs"
+refuses 2 "train: --seeds 0: not a whole number from 1 to 1024" train "$configs/pendulum.ini" --seeds 0
+refuses 2 "--precision tf23: not one of fp32, tf32 and bf16; did you mean 'tf32'?" train "$configs/pendulum.ini" --precision tf23 --out "$runs"
+refuses 2 "--precision double: not one of fp32, tf32 and bf16" train "$configs/pendulum.ini" --precision double --out "$runs"
+refuses 2 "--precision tf32 needs a GPU: --device cuda" train "$configs/pendulum.ini" --device cpu --precision tf32 --out "$runs"
 CUDA_VISIBLE_DEVICES='' refuses 1 "--precision bf16 needs a GPU: no GPU: " train "$configs/pendulum.ini" --precision bf16 --out "$runs"
 refuses 1 "/dev/null/x: cannot make the folder" train "$configs/pendulum.ini" --out /dev/null/x --steps 200
 [ ! -e "$runs" ] || complain "a refused training left $runs"
@@ -65,14 +104,29 @@ refuses 1 "$runs/a: has 400 steps already, more than the 200 that are asked for"
 # shellcheck disable=SC2086
 accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
 accepts "over 3 episodes" eval "$runs/a" --episodes 3
+accepts "no film: --video FILE makes one" play "$runs/a" --episodes 1
+refuses 2 "--video: $folder/film.txt: not one of .mp4" play "$runs/a" --episodes 1 --video "$folder/film.txt"
+refuses 2 "--set env.horizon: a setting is written SECTION.KEY=VALUE" eval "$runs/a" --set env.horizon
+refuses 2 "--set env.name: no environment 'pendulun'; did you mean 'pendulum'?" eval "$runs/a" --set env.name=pendulun
+for command in "eval $runs/a --episodes 2" "play $runs/a --episodes 2" "runs $runs/a" "report $runs/a --out $folder/r.html" \
+    "rollout $configs/pendulum.ini --episodes 2" "check pendulum" "list envs"; do
+    # shellcheck disable=SC2086
+    json_only $command
+done
+# shellcheck disable=SC2086
+json_only train "$configs/pendulum.ini" --algo null --steps 400 --out "$runs/json"
+for command in "eval $runs/a" "play $runs/a" "rollout $configs/pendulum.ini"; do
+    # shellcheck disable=SC2086
+    refuses 2 "${command%% *}: --episodes few: not a whole number from 1" $command --episodes few
+done
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12
-refuses 1 "--set sac.lr=1: only its task can be another: env and change" eval "$runs/a" --set sac.lr=1
-refuses 1 "$runs/a: has no graph: no graph.json, which a run of fans has from step fans.initial on" graph "$runs/a"
+refuses 2 "--set sac.lr=1: only its task can be another: env and change" eval "$runs/a" --set sac.lr=1
+refuses 1 "$runs/a: has no graph: neither the graph.json of a run" graph "$runs/a"
 refuses 1 "/no/such: there is no such folder" graph /no/such
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
-refuses 1 "[change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
-refuses 1 "2 seeds from 2147483647 on: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
-refuses 1 "there is no preset 'tiny'; there are paper, standard and small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
+refuses 2 "--set change.wind.offset: [change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
+refuses 2 "train: --seed 2147483647 --seeds 2: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
+refuses 2 "train: --preset: there is no preset 'tiny'; there are paper, standard and small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
 warns "sac.random_steps = 500: all 200 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo sac --steps 200 --threads 1 --out "$runs/w"
 refuses 1 "$runs/w: is another run" train "$configs/pendulum.ini" --algo sac --steps 200 --seed 5 --out "$runs/w" # and no warning
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
@@ -85,10 +139,20 @@ quick="$small --set fans.initial=400 --set fnvae.window=20 --set fnvae.batch=2 -
 {
     warns "fans.initial = 400: all 400 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo fans --steps 400 --seeds 2 --out "$runs/h" $quick
     accepts "over 1 episode" eval "$runs/h/seed-0" --episodes 1
+    grep -q "episodes\|±" "$folder/out" && complain "one episode is said to be several: $(cat "$folder/out")"
     accepts "return" train "$configs/pendulum.ini" --algo fans --steps 600 --seeds 2 --out "$runs/h" $quick
 }
 accepts "oracle  pendulum" runs "$runs"
 refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
+
+# whole numbers may have an exponent, in options and in settings
+accepts "return" train "$configs/pendulum.ini" --algo null --steps 4e2 --set replay.steps=1.5e3 --out "$runs/i"
+[ "$(wc -l <"$runs/i/metrics.csv")" = 3 ] || complain "--steps 4e2 are not 400"
+for steps in 4e-1 1.5e0 400.0 0x190 e2 4e 1e99 nan; do
+    refuses 2 "train: --steps $steps: not a whole number from 1" train "$configs/pendulum.ini" --steps $steps
+done
+accepts "1 episode" train "$configs/pendulum.ini" --algo null --steps 200 --out "$runs/one"
+grep -q "last 1 episodes" "$folder/out" && complain "one episode is said to be several"
 
 # several configs and algorithms: folders CONFIG-ALGO/seed-N that equal those of runs of their own
 both="$configs/pendulum_gravity.ini $configs/pendulum_torque.ini"
@@ -98,11 +162,11 @@ echo "[train]" >"$folder/other/wrong.ini"
 # shellcheck disable=SC2086
 {
     refuses 1 "$configs/pendulum_gravity.ini and $folder/other/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both "$folder/other/pendulum_gravity.ini" --algo sac --out "$runs/d"
-    refuses 1 "--algo: sac is named twice" train $both --algo sac,sac --out "$runs/d"
+    refuses 2 "--algo: sac is named twice" train $both --algo sac,sac --out "$runs/d"
     refuses 1 "$folder/other/wrong.ini: the config names no environment" train $both "$folder/other/wrong.ini" --out "$runs/d"
-    refuses 1 "there is no algorithm 'nul'; did you mean 'null'?" train $both --algo sac,nul --out "$runs/d"
-    refuses 1 "--set scs.width: unknown section [scs]" train $both --algo null,random --set scs.width=8 --out "$runs/d"
-    refuses 1 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train $both --algo null,sac --set sac.batch=0 --out "$runs/d"
+    refuses 2 "train: --algo: there is no algorithm 'nul'; did you mean 'null'?" train $both --algo sac,nul --out "$runs/d"
+    refuses 2 "--set scs.width: unknown section [scs]" train $both --algo null,random --set scs.width=8 --out "$runs/d"
+    refuses 2 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train $both --algo null,sac --set sac.batch=0 --out "$runs/d"
     [ ! -e "$runs/d" ] || complain "a refused training left $runs/d"
     accepts "pendulum_torque-oracle: return" train $both --algo sac,oracle,null --steps 400 --seeds 2 --out "$runs/d" $small
     accepts "over 3 seeds" train $both --algo sac,oracle,null --steps 400 --seeds 3 --out "$runs/d" $small
@@ -155,7 +219,7 @@ fi
 
 # a machine without anything optional: advice, and no failure
 env PATH=/nowhere "$fans" doctor >"$folder/out" || complain "doctor fails where ffmpeg is missing"
-grep -qF "to have it: apt install ffmpeg; without it:" "$folder/out" || complain "doctor gives no advice"
+grep -qF "to get it: apt install ffmpeg; without it:" "$folder/out" || complain "doctor gives no advice"
 
 # an output that cannot be written is an error
 "$fans" --help >/dev/full 2>"$folder/err" && complain "a full disk goes unnoticed"

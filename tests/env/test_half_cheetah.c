@@ -305,11 +305,29 @@ static void failed_allocations_are_reported(void **state)
     case_failed_allocations_are_reported(def);
 }
 
+/* The names follow the model's joints: rear_shin is bshin. */
+static void observations_are_named(void **state)
+{
+    (void)state;
+    trial t = trial_open(def);
+    for (int i = 0; i < 6; i++) {
+        const char *joint = mj_id2name(t.s->m, mjOBJ_JOINT, 3 + i), *name = t.info.act_names[i];
+        char angle[TEXT_NAME], rate[TEXT_NAME];
+        snprintf(angle, sizeof angle, "%s_%s", *joint == 'b' ? "rear" : "front", joint + 1);
+        snprintf(rate, sizeof rate, "%s_rate", angle);
+        assert_string_equal(name, angle);
+        assert_string_equal(t.info.obs_names[2 + i], angle);
+        assert_string_equal(t.info.obs_names[11 + i], rate);
+    }
+    trial_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masses_and_inertias_are_the_published_ones),
         cmocka_unit_test(an_episode_starts_with_noise),
+        cmocka_unit_test(observations_are_named),
         cmocka_unit_test(the_reward_is_the_formula),
         cmocka_unit_test(wind_and_gravity_accelerate_the_centre_of_mass),
         cmocka_unit_test(wind_blows_through_the_whole_step),

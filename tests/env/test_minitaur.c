@@ -321,11 +321,22 @@ static void failed_allocations_are_reported(void **state)
     case_failed_allocations_are_reported(def);
 }
 
+/* The motors' names are those of the model, in its order. */
+static void observations_are_named(void **state)
+{
+    (void)state;
+    trial t = trial_open(def);
+    for (int i = 0; i < 8; i++)
+        assert_string_equal(t.info.obs_names[4 + i], mj_id2name(t.s->m, mjOBJ_ACTUATOR, i));
+    trial_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masses_are_the_published_ones),
         cmocka_unit_test(it_stands),
+        cmocka_unit_test(observations_are_named),
         cmocka_unit_test(a_mass_change_leaves_no_stale_constant),
         cmocka_unit_test(observations_are_one_step_late),
         cmocka_unit_test(motors_follow_the_current_table),

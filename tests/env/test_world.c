@@ -235,9 +235,12 @@ static void numbers_that_are_none_stop_the_world(void **state)
         int fault, code;
         const char *message;
     } faults[] = {
-        {FAULT_NAN_OBS, FANS_ENUMERIC, "world 0: faulty, episode 1, step 30: observation 1 is nan"},
+        {FAULT_NAN_OBS, FANS_ENUMERIC,
+         "world 0: faulty, episode 1, step 30: observation 1 (obs1) is nan"},
         {FAULT_INF_REWARD, FANS_ENUMERIC, "world 0: faulty, episode 1, step 30: the reward is inf"},
         {FAULT_ERROR, FANS_EIO, "world 0: faulty, episode 1, step 30: the spring broke"},
+        {FAULT_SILENT, FANS_EINVAL,
+         "world 0: faulty, episode 1, step 30: step returned -42 and set no message"},
     };
     for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
         char ini[512];
@@ -267,7 +270,7 @@ static void an_action_must_be_a_number(void **state)
     begin(&l, "[env]\nname = pendulum\n", NULL, 1, 1);
     l.action[0] = NAN;
     assert_int_equal(worlds_step(l.worlds, &l.b), FANS_ENUMERIC);
-    assert_non_null(strstr(fans_error(), "pendulum, episode 0, step 0: action 0 is"));
+    assert_non_null(strstr(fans_error(), "pendulum, episode 0, step 0: action 0 (torque) is"));
     env_life_end(&l);
 }
 
@@ -278,16 +281,18 @@ static void wrong_configs_give_one_clear_line(void **state)
         const char *ini, *message;
     } wrong[] = {
         {"[env]\nhorizon = 5\n", "the config names no environment: [env] name = ..."},
-        {"[env]\nname = pendulun\n", "no environment 'pendulun'; did you mean 'pendulum'? (a "
-                                     "library of your own is named by its "
-                                     "path)"},
+        {"[env]\nname = pendulun\n",
+         "test, line 2: no environment 'pendulun'; did you mean 'pendulum'? (a "
+         "library of your own is named by its "
+         "path)"},
         {"[env]\nname = fnmdp\ndensty = 0.2\n",
          "test, line 3: [env]: unknown key 'densty'; did you mean 'density'?"},
         {"[env]\nname = fnmdp\ndensity = 2\n",
          "test, line 3: [env]: density = 2: not a number from 0 to 1"},
         {"[env]\nname = fnmdp\nd = 2.5\n", "fnmdp: d = 2.5: not a whole number"},
         {"[env]\nname = fnmdp\np = 1\n[change.theta_s1]\nfunction = sine\n",
-         "[change.theta_s1]: fnmdp has no factor 'theta_s1'; did you mean 'theta_s0'?"},
+         "test, line 5: [change.theta_s1]: fnmdp has no factor 'theta_s1'; did you mean "
+         "'theta_s0'?"},
         {"[env]\nname = pendulum\nhorizon = -1\n",
          "test, line 3: [env]: horizon = -1: not a whole number from 0 to 1e+09"},
         {"[env]\nname = pendulum\n[chnge.gravity]\nclock = step\n",
@@ -297,14 +302,15 @@ static void wrong_configs_give_one_clear_line(void **state)
         {"[env]\nname = " PLUGIN_DIR "/faulty_env.so\nfault = 18\n",
          "faulty: cannot be opened today"},
         {"[env]\nname = " PLUGIN_DIR "/wrong_symbol.so\n",
-         PLUGIN_DIR "/wrong_symbol.so: exports no 'const fans_env_def fans_env'"},
+         "test, line 2: " PLUGIN_DIR "/wrong_symbol.so: exports no 'const fans_env_def fans_env'"},
         {"[env]\nname = " PLUGIN_DIR "/wrong_abi.so\n",
-         PLUGIN_DIR "/wrong_abi.so: built for environment ABI 2, this FANS has 1: rebuild it"},
+         "test, line 2: " PLUGIN_DIR
+         "/wrong_abi.so: built for environment ABI 3, this FANS has 2: rebuild it"},
         {"[env]\nname = " PLUGIN_DIR "/wrong_part.so\n",
-         PLUGIN_DIR "/wrong_part.so: fans_env.open is missing"},
-        {"[env]\nname = ./nowhere.so\n",
-         "./nowhere.so: cannot load: ./nowhere.so: cannot open shared object file: No such file or "
-         "directory"},
+         "test, line 2: " PLUGIN_DIR "/wrong_part.so: fans_env.open is missing"},
+        {"[env]\nname = ./nowhere.so\n", "test, line 2: ./nowhere.so: cannot load: ./nowhere.so: "
+                                         "cannot open shared object file: No such file or "
+                                         "directory"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         task *t = NULL;

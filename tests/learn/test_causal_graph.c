@@ -213,6 +213,78 @@ static void json_and_text_tell_the_same(void **state)
     causal_graph_free(g);
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *const states[] = {"torso_z", "pitch", "vx", "arm.0", "arm.1"};
+static const char *const actions[] = {"thigh", "shin"};
+
+static void every_export_names_its_nodes(void **state)
+{
+    (void)state;
+    causal_graph *g = chain();
+    text t = {0};
+    assert_ok(causal_graph_name(g, states, states)); /* names may be given again */
+    assert_ok(causal_graph_name(g, states, actions));
+    causal_text(g, &t);
+    assert_non_null(strstr(t.s, "s_min     torso_z pitch vx\n"));
+    assert_non_null(strstr(t.s, "C_as, causes: thigh shin\n  torso_z   0.00"));
+    assert_non_null(strstr(t.s, "c_sr, causes: torso_z pitch vx arm.0 arm.1\n  r "));
+    text_free(&t);
+    causal_dot(g, &t);
+    check_dot(t.s);
+    assert_non_null(strstr(t.s, "  s0_now [label=\"torso_z\""));
+    assert_non_null(strstr(t.s, "  a1_now [label=\"shin\""));
+    text_free(&t);
+    causal_svg(g, &t);
+    check_xml(t.s);
+    assert_non_null(strstr(t.s, "<title>torso_z → pitch′, 0.90</title>"));
+    assert_null(strstr(t.s, ">s0<"));
+    text_free(&t);
+    causal_graph_free(g);
+}
+
+/* The text of a node fits into its box, and the boxes into the drawing. */
+static void long_names_widen_the_drawing(void **state)
+{
+    (void)state;
+    static const char *const wide[] = {"abcdefghijklmnopqrstuvwxyz01234", "b", "c", "d", "e"};
+    causal_graph *g = chain();
+    text plain = {0}, t = {0};
+    int width[2];
+    causal_svg(g, &plain);
+    assert_ok(causal_graph_name(g, wide, actions));
+    causal_svg(g, &t);
+    assert_int_equal(sscanf(strstr(plain.s, "width=\""), "width=\"%d", &width[0]), 1);
+    assert_int_equal(sscanf(strstr(t.s, "width=\""), "width=\"%d", &width[1]), 1);
+    assert_int_equal(width[0], 960);
+    assert_true(width[1] > 960 + 31 * 6);
+    text_free(&plain);
+    text_free(&t);
+    causal_graph_free(g);
+}
+
+static void json_keeps_names(void **state)
+{
+    (void)state;
+    causal_graph *g = chain(), *back;
+    char name[TEXT_NAME];
+    json_t *j = causal_json(g);
+    assert_null(json_object_get(j, "states")); /* as version 0.1 wrote it */
+    assert_ok(causal_from_json(&back, j));
+    assert_string_equal(causal_state(back, 3, name), "s3");
+    assert_string_equal(causal_action(back, 1, name), "a1");
+    causal_graph_free(back);
+    json_decref(j);
+    assert_ok(causal_graph_name(g, states, actions));
+    j = causal_json(g);
+    assert_ok(causal_from_json(&back, j));
+    assert_string_equal(causal_state(back, 3, name), "arm.0");
+    assert_string_equal(causal_action(back, 1, name), "shin");
+    causal_graph_free(back);
+    json_decref(j);
+    causal_graph_free(g);
+}
+
 /* ---- and back -------------------------------------------------------------------------------- */
 
 static void json_reads_back_to_the_same_graph(void **state)
@@ -265,6 +337,9 @@ static void what_is_no_graph_is_refused(void **state)
     json_t *C = json_object_get(json_object_get(j, "masks"), "C_ss");
     json_array_set_new(json_array_get(C, 2), 3, json_real(1.5));
     refused(j, "mask 'C_ss', row 2, column 3: not a probability");
+    refused(with("states", json_pack("[s]", "a")), "'states' is not a list of 5 names");
+    refused(with("states", json_pack("[sssss]", "a", "b", "c", "d", "<script>")), "'states'");
+    refused(with("states", json_pack("[sssss]", "a", "b", "c", "d", "e")), "'actions' is not");
 }
 
 int main(void)
@@ -276,6 +351,9 @@ int main(void)
         cmocka_unit_test(dot_names_nodes_and_edges),
         cmocka_unit_test(the_drawing_is_well_formed),
         cmocka_unit_test(json_and_text_tell_the_same),
+        cmocka_unit_test(every_export_names_its_nodes),
+        cmocka_unit_test(long_names_widen_the_drawing),
+        cmocka_unit_test(json_keeps_names),
         cmocka_unit_test(json_reads_back_to_the_same_graph),
         cmocka_unit_test(what_is_no_graph_is_refused),
     };

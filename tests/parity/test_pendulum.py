@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 
 CONFIGS = pathlib.Path(__file__).parents[2] / "configs"
+OBS = ("cos_angle", "sin_angle", "speed")
 
 
 def rollout(build, config, *arguments):
@@ -27,18 +28,18 @@ def other(s, k):
     env = gymnasium.make("Pendulum-v1").unwrapped
     env.reset()
     env.g, env.m, env.l = s["gravity"][k], s["mass"][k], s["length"][k]
-    env.state = np.array([np.arctan2(s["obs1"][k], s["obs0"][k]), s["obs2"][k]])
+    env.state = np.array([np.arctan2(s["obs.sin_angle"][k], s["obs.cos_angle"][k]), s["obs.speed"][k]])
     return env
 
 
 def compare_steps(s):
     for k in range(len(s["t"])):
         env = other(s, k)
-        torque = 2 * s["action0"][k]
+        torque = 2 * s["action.torque"][k]
         obs, reward, *_ = env.step(np.array([s["torque"][k] * torque]))
         # Gymnasium charges the torque that acts, we the one that was asked for
         reward += 0.001 * ((s["torque"][k] * torque) ** 2 - torque**2)
-        ours = [s[f"next_obs{i}"][k] for i in range(3)]
+        ours = [s[f"next_obs.{name}"][k] for name in OBS]
         np.testing.assert_allclose(ours, obs, rtol=2e-6, atol=3e-6, err_msg=f"step {k}")
         np.testing.assert_allclose(s["reward"][k], reward, rtol=2e-6, atol=3e-6, err_msg=f"step {k}")
 
@@ -74,15 +75,15 @@ def test_whole_episodes(build):
     for start in np.flatnonzero(s["step"] == 0):
         env = other(s, start)
         for k in range(start, start + 200):
-            obs, *_ = env.step(np.array([2 * s["action0"][k]]))
-            ours = [s[f"next_obs{i}"][k] for i in range(3)]
+            obs, *_ = env.step(np.array([2 * s["action.torque"][k]]))
+            ours = [s[f"next_obs.{name}"][k] for name in OBS]
             np.testing.assert_allclose(ours, obs, atol=1e-3, err_msg=f"row {k}")
 
 
 def test_starts(build):
     """Angles uniform all around, speeds uniform in [-1, 1], as Gymnasium draws them."""
     s = rollout(build, "pendulum.ini", "--episodes", "2000", "--set", "env.horizon=1")
-    angle = np.sort(np.arctan2(s["obs1"], s["obs0"])) / np.pi
+    angle = np.sort(np.arctan2(s["obs.sin_angle"], s["obs.cos_angle"])) / np.pi
     speed = np.sort(s["obs2"])
     for x in (angle, speed):
         # Kolmogorov-Smirnov against the uniform on [-1, 1]; 1.95 / sqrt(n) is its 0.1 % point

@@ -1,6 +1,7 @@
 /* faulty_env.c - an environment that breaks its contract in the way that its option asks for, so
  * that the tests can see each check fail. A mass on a line, pushed about. */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,18 @@ typedef struct mass {
 
 static double hidden_noise; /* shared by all instances: what an environment must not have */
 
+static void give_names(int fault, fans_env_info *info)
+{
+    static const char *const bad[] = {"place", "Speed (m/s)"}, *const same[] = {"x", "x"},
+                             *const null[] = {"place", NULL};
+    static const char *const one[] = {"place", "speed"}, *const other[] = {"speed", "place"};
+    static int opened;
+    if (fault == FAULT_BAD_NAME) info->obs_names = bad;
+    if (fault == FAULT_SAME_NAME) info->obs_names = same;
+    if (fault == FAULT_NULL_NAME) info->obs_names = null;
+    if (fault == FAULT_NAMES_MOVE) info->obs_names = opened++ % 2 ? other : one;
+}
+
 static int open_mass(void **env, fans_env_info *info, const double *values, uint64_t seed)
 {
     (void)seed;
@@ -38,6 +51,8 @@ static int open_mass(void **env, fans_env_info *info, const double *values, uint
                             .views = 1,
                             .height = 2,
                             .width = 2};
+    give_names(m->fault, info);
+    if (m->fault == FAULT_CRASH_OPEN) raise(SIGSEGV);
     if (m->fault == FAULT_BAD_INFO) info->horizon = 0;
     if (m->fault == FAULT_OPEN) {
         free(m);
@@ -63,6 +78,15 @@ static int reset(void *env, fans_rng *r, float *obs)
     return 0;
 }
 
+/* What no return value can tell. */
+static void misbehave(int fault)
+{
+    static volatile int forever = 1;
+    if (fault == FAULT_CRASH) raise(SIGSEGV);
+    if (fault == FAULT_EXIT) exit(0);
+    while (fault == FAULT_HANG && forever) continue;
+}
+
 static int step(void *env, fans_rng *r, const float *action, float *obs, fans_env_result *result)
 {
     mass *m = env;
@@ -81,6 +105,10 @@ static int step(void *env, fans_rng *r, const float *action, float *obs, fans_en
     if (now && m->fault == FAULT_NAN_OBS) obs[1] = NAN;
     if (now && m->fault == FAULT_INF_REWARD) result->reward = INFINITY;
     if (now && m->fault == FAULT_ERROR) return fans_fail(FANS_EIO, "the spring broke");
+    if (now && m->fault == FAULT_SILENT) return -42;
+    if (now && m->fault == FAULT_POSITIVE) return 1;
+    if (m->fault == FAULT_HUGE_REWARD) result->reward *= 1e30;
+    if (now) misbehave(m->fault);
     static void *volatile kept;
     if (m->fault == FAULT_LEAK) kept = malloc(100);
     (void)kept;
@@ -91,6 +119,7 @@ static int set_factor(void *env, int factor, double value)
 {
     mass *m = env;
     if (m->fault != FAULT_ANY_VALUE && fabs(value) > 1) return fans_fail(FANS_EINVAL, "beyond 1");
+    if (m->fault == FAULT_SILENT_FACTOR && value > 0.9) return FANS_EIO;
     m->factor[factor] = value;
     if (m->fault == FAULT_TRACE) m->speed += 1e-6 * value;
     return 0;

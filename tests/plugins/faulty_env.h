@@ -24,6 +24,18 @@ enum {
     FAULT_OPEN,
     FAULT_CAMERA,
     FAULT_CAMERA_MOVES,
+    FAULT_BAD_NAME,
+    FAULT_SAME_NAME,
+    FAULT_NULL_NAME,
+    FAULT_NAMES_MOVE,
+    FAULT_SILENT,        /* 25: fails without a message */
+    FAULT_SILENT_FACTOR, /* likewise, in set_factor */
+    FAULT_POSITIVE,      /* returns 1 */
+    FAULT_HUGE_REWARD,
+    FAULT_CRASH, /* 29 */
+    FAULT_HANG,
+    FAULT_EXIT,
+    FAULT_CRASH_OPEN,
     FAULTS
 };
 

@@ -154,7 +154,7 @@ rm "$folder"/cut/slow-random/seed-*/result.json
 for i in 0 1; do head -1 "$folder/runs/slow-random/seed-$i/metrics.csv" >"$folder/cut/slow-random/seed-$i/metrics.csv"; done
 report "$folder/cut"
 shows "3 not finished" "(1 unfinished)" "unfinished, 3 of 6 episodes" "No run has finished an episode yet." \
-    "Unfinished runs count with what they have so far."
+    "Unfinished runs count with their results so far."
 lacks "nan"
 
 # ---- scores: only where sac and oracle are far enough apart ---------------------------------------
@@ -201,7 +201,7 @@ awk 'BEGIN {
         }
 }' >"$run/beliefs.csv"
 report "$folder/made"
-shows "What sac learned, seed 0" 'class="causal"' "1 more without a path to r" "s0 → s0′, 0.90" "Beliefs against what was true" \
+shows "What sac learned, seed 0" 'class="causal"' "1 more without a path to r" "s0 → s0′, 0.90" "Beliefs against the truth" \
     "w&lt;i&gt;nd" "Distance of the belief"
 lacks "What sac learned, seed 1"
 good() { awk -v x="$(number "$1")" -v low="$2" -v high="$3" 'BEGIN { exit !(x != "" && x >= low && x <= high) }' ||
@@ -222,7 +222,7 @@ report "$folder/made"
 shows "Too few episodes to fit a map: 3 beliefs need 20."
 head -1 "$folder/x" >"$run/beliefs.csv"
 report "$folder/made"
-lacks "Beliefs against what was true"
+lacks "Beliefs against the truth"
 
 # ---- what is wrong, and where ---------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ refuses 1 "/no/such: there is no such folder" report /no/such
 refuses 1 "$folder/swing.ini: Not a directory" report "$folder/swing.ini"
 refuses 1 "/no/such/page.html: cannot write" report "$folder/runs" --out /no/such/page.html
 refuses 2 "report: DIR is missing" report
-refuses 2 "report: unknown option '--titel'; did you mean 'title'?" report "$folder/runs" --titel x
+refuses 2 "report: unknown option '--titel'; did you mean '--title'?" report "$folder/runs" --titel x
 
 # ---- names from outside ---------------------------------------------------------------------------
 

@@ -62,12 +62,12 @@ fit "$folder/j" --set fnvae.jumps=1 --resume
 fit "$folder/k" --set fnvae.jumps=1
 cmp -s "$folder/k/model.safetensors" "$folder/j/model.safetensors" || complain "a resumed fit with jumps differs"
 cmp -s "$folder/a/model.safetensors" "$folder/j/model.safetensors" && complain "jumps have no effect"
-refuses 1 "$folder/d/config.ini: made with another config: it has 'lr = 0.003', this fit 'lr = 0.1'" model fit "$folder/task.ini" --preset small \
+refuses 1 "$folder/d/config.ini: holds a different fit; its config has 'lr = 0.003', this one 'lr = 0.1'" model fit "$folder/task.ini" --preset small \
     --transitions 500 --out "$folder/d" --resume --set fnvae.lr=0.1
 refuses 2 "model fit: --save and --resume need --out DIR" model fit "$folder/task.ini" --resume
-refuses 1 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
-refuses 1 "--precision fp23: not one of fp32, tf32 and bf16; did you mean 'fp32'?" model fit "$folder/task.ini" --precision fp23
-refuses 1 "--precision tf32 needs a GPU: --device cuda" model fit "$folder/task.ini" --precision tf32
+refuses 2 "--device abacus: not one of" model fit "$folder/task.ini" --device abacus
+refuses 2 "--precision fp23: not one of fp32, tf32 and bf16; did you mean 'fp32'?" model fit "$folder/task.ini" --precision fp23
+refuses 2 "--precision tf32 needs a GPU: --device cuda" model fit "$folder/task.ini" --precision tf32
 CUDA_VISIBLE_DEVICES='' refuses 1 "--precision tf32 needs a GPU: no GPU: " model fit "$folder/task.ini" --device auto --precision tf32
 
 # the graph
@@ -78,6 +78,7 @@ mkdir "$folder/run" # as an agent leaves it
 cp "$folder/g.json" "$folder/run/graph.json"
 "$fans" graph "$folder/run" >"$folder/again.txt" || complain "graph of a run"
 cmp -s "$folder/g.txt" "$folder/again.txt" || complain "the graph of a run is another"
+grep -q '"states"' "$folder/g.json" || complain "graph.json has no names"
 grep -q "</svg>" "$folder/g.svg" || complain "no drawing"
 grep -q "digraph" "$folder/g.dot" || complain "no Graphviz"
 grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"
@@ -89,11 +90,15 @@ grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
 # data from a file
 sed '/^\[fnvae\]/,$d' "$folder/task.ini" >"$folder/world.ini"
 "$fans" rollout "$folder/world.ini" --episodes 50 --csv "$folder/life.csv" >/dev/null || complain "rollout"
-refuses 2 "model fit: --transitions: all that is in --data counts" model fit "$folder/task.ini" --transitions 100 \
+refuses 2 "model fit: --transitions and --data exclude each other" model fit "$folder/task.ini" --transitions 100 \
     --data "$folder/life.csv"
 transitions='' fit "$folder/d" --data "$folder/life.csv"
 grep -q "on 500 transitions" "$folder/d.txt" || complain "not all of the file was read"
 cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" || complain "a file of the same life differs"
+sed '1s/obs\.s/obs/g; 1s/action\.a/action/' "$folder/life.csv" >"$folder/old.csv" # as version 0.1 wrote it
+grep -q ",obs0,obs1,obs2,action0,reward" "$folder/old.csv" || complain "columns: $(head -1 "$folder/old.csv")"
+transitions='' fit "$folder/old" --data "$folder/old.csv"
+cmp -s "$folder/a/model.safetensors" "$folder/old/model.safetensors" || complain "a file of version 0.1 differs"
 head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
 refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
 head -12 "$folder/life.csv" >"$folder/short.csv"
@@ -109,17 +114,18 @@ refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.i
 
 # a training's config is one of a fit, too
 accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../../configs/pendulum_flip.ini" --set fnvae.updates=2 \
-    --set model.transitions=600 --threads 1
+    --set model.transitions=600 --threads 1 --out "$folder/flip"
+accepts "C_as, causes: torque" graph "$folder/flip" --dot "$folder/flip.dot"
+grep -q 'label="sin_angle"' "$folder/flip.dot" || complain "nodes have no names: $(cat "$folder/flip.dot")"
 
-refuses 2 "model: fit or eval is missing" model
-refuses 2 "model: there is no 'fti'; there are fit and eval" model fti
-refuses 2 "model fit: CONFIG is missing" model fit
-refuses 1 "there is no preset 'smal'; did you mean 'small'?" model fit "$folder/task.ini" --preset smal
+refuses 2 "model: there is no 'eva'; did you mean 'eval'?" model eva
+refuses 2 "model: there is no 'play'; there are fit and eval" model play
+refuses 2 "model fit: --preset: there is no preset 'smal'; did you mean 'small'?" model fit "$folder/task.ini" --preset smal
 refuses 1 "/no/such: holds no model (it has no model.safetensors)" model eval /no/such
 mkdir "$folder/training"
 touch "$folder/training/metrics.csv"
-refuses 1 "$folder/training: is the folder of a training" model fit "$folder/task.ini" --out "$folder/training"
-refuses 1 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
+refuses 1 "$folder/training: holds a training run; choose another --out" model fit "$folder/task.ini" --out "$folder/training"
+refuses 2 "--set fnvae.p: [fnvae]: p = -1" model fit "$folder/task.ini" --set fnvae.p=-1
 refuses 1 "model.transitions = 100: fewer than fnvae.window = 200" model fit "$folder/task.ini" \
     --set fnvae.window=200 --set model.transitions=100
 sed -i 's/lstm = .*/lstm = 7/' "$folder/b/config.ini"
