@@ -1,6 +1,10 @@
-/* cmd_list.c - fans list: the registries, one table each. */
+/* cmd_list.c - fans list: the registries, one table each; as text, JSON or Markdown (docs/reference
+ * is made of the last). */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "nn/op.h" /* before args.h, whose name `arg` is a parameter there */
 
 #include "algo/registry.h"
 #include "base/mem.h"
@@ -84,8 +88,8 @@ static int list_envs(table *out, json_t *rows)
 
 /* ---- ops: the operators of the numeric core -------------------------------------------------- */
 
-static const char *const ops[] = {
-#define X(name) #name,
+static const nn_op *const ops[] = {
+#define X(name) &nn_op_##name,
 #include "nn/ops/list.h"
 #undef X
     NULL};
@@ -93,14 +97,20 @@ static const char *const ops[] = {
 static int list_ops(table *out, json_t *rows)
 {
     for (int i = 0; ops[i]; i++) {
-        table_row(out, ops[i]);
-        if (json_array_append_new(rows, json_pack("{ss}", "name", ops[i])))
-            return fans_fail(FANS_ENOMEM, "out of memory");
+        table_row(out, ops[i]->name, ops[i]->help);
+        json_t *row = json_pack("{ss ss}", "name", ops[i]->name, "help", ops[i]->help);
+        if (json_array_append_new(rows, row)) return fans_fail(FANS_ENOMEM, "out of memory");
     }
     return 0;
 }
 
 /* ---- options: every key of a config file ----------------------------------------------------- */
+
+static const char *const kinds[] = {[OPTION_REAL] = "number",
+                                    [OPTION_INT] = "whole number",
+                                    [OPTION_FLAG] = "true or false",
+                                    [OPTION_CHOICE] = "choice",
+                                    [OPTION_STRING] = "text"};
 
 static int list_option(const option_group *g, const option *o, table *out, json_t *rows)
 {
@@ -112,8 +122,9 @@ static int list_option(const option_group *g, const option *o, table *out, json_
         char path[128];
         snprintf(path, sizeof path, "%s.%s", g->section, o->name);
         table_row(out, path, initial.s, range.s, o->help);
-        json_t *row = json_pack("{ss ss ss ss ss}", "section", g->section, "key", o->name,
-                                "default", initial.s, "range", range.s, "help", o->help);
+        json_t *row =
+            json_pack("{ss ss ss ss ss ss}", "section", g->section, "key", o->name, "type",
+                      kinds[o->kind], "default", initial.s, "range", range.s, "help", o->help);
         if (json_array_append_new(rows, row)) rc = fans_fail(FANS_ENOMEM, "out of memory");
     }
     text_free(&initial);
@@ -143,13 +154,118 @@ static int list_algos(table *out, json_t *rows)
     return 0;
 }
 
+/* ---- Markdown: what the rows of a list say, as the pages of docs/reference ------------------- */
+
+typedef struct column {
+    const char *key, *title;
+} column;
+
+static void markdown_cell(text *out, const json_t *cell, bool code)
+{
+    const char *s = json_string_value(cell), *mark = code ? "`" : "";
+    text_add(out, " %s", mark);
+    if (!s) text_add(out, "%g", json_number_value(cell));
+    for (; s && *s; s++) text_add(out, *s == '|' ? "\\%c" : "%c", *s);
+    text_add(out, "%s |", mark);
+}
+
+static void markdown_sentence(text *out, const char *s)
+{
+    text_add(out, "%c%s.", toupper((unsigned char)*s), s + 1);
+}
+
+/* One row each; `section`, where it is not NULL, picks those that have it. The first column is
+ * code. */
+static void markdown_table(text *out, const json_t *rows, const column *columns,
+                           const char *section)
+{
+    size_t i;
+    const json_t *row;
+    text_add(out, "\n|");
+    for (const column *c = columns; c->key; c++) text_add(out, " %s |", c->title);
+    text_add(out, "\n|");
+    for (const column *c = columns; c->key; c++) text_add(out, "---|");
+    text_add(out, "\n");
+    json_array_foreach(rows, i, row)
+    {
+        const char *in = json_string_value(json_object_get(row, "section"));
+        if (section && in && strcmp(in, section)) continue;
+        text_add(out, "|");
+        for (const column *c = columns; c->key; c++)
+            markdown_cell(out, json_object_get(row, c->key), c == columns);
+        text_add(out, "\n");
+    }
+}
+
+static void markdown_algos(const json_t *rows, text *out)
+{
+    static const column columns[] = {{"name", "algorithm"}, {"help", "what it does"}, {0}};
+    markdown_table(out, rows, columns, NULL);
+}
+
+static void markdown_env(const json_t *env, text *out)
+{
+    static const column factors[] = {{"name", "factor"},
+                                     {"kind", "changes the"},
+                                     {"low", "from"},
+                                     {"high", "to"},
+                                     {"initial", "default"},
+                                     {"help", "meaning"},
+                                     {0}};
+    static const column options[] = {{"name", "option"},     {"low", "from"},     {"high", "to"},
+                                     {"initial", "default"}, {"help", "meaning"}, {0}};
+    const char *name, *help;
+    int observations, actions, horizon;
+    json_t *f, *o;
+    json_unpack((json_t *)env, "{ss ss si si si so so}", "name", &name, "help", &help,
+                "observations", &observations, "actions", &actions, "horizon", &horizon, "factors",
+                &f, "options", &o);
+    text_add(out, "\n## %s\n\n", name);
+    markdown_sentence(out, help);
+    text_add(out, " %d observations, %d actions, %d steps an episode.\n", observations, actions,
+             horizon);
+    if (json_array_size(f)) markdown_table(out, f, factors, NULL);
+    if (json_array_size(o)) markdown_table(out, o, options, NULL);
+}
+
+static void markdown_envs(const json_t *rows, text *out)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row) markdown_env(row, out);
+}
+
+static void markdown_ops(const json_t *rows, text *out)
+{
+    static const column columns[] = {{"name", "operator"}, {"help", "what it computes"}, {0}};
+    markdown_table(out, rows, columns, NULL);
+}
+
+static void markdown_options(const json_t *rows, text *out)
+{
+    static const column columns[] = {{"key", "key"},         {"type", "type"},
+                                     {"default", "default"}, {"range", "range"},
+                                     {"help", "meaning"},    {0}};
+    const option_group *g;
+    for (int i = 0; (g = section_at(i)); i++) {
+        size_t named = strcspn(g->section, "*");
+        text_add(out, "\n## [%.*s%s]\n\n", (int)named, g->section, g->section[named] ? "NAME" : "");
+        markdown_sentence(out, g->help);
+        text_add(out, "\n");
+        markdown_table(out, rows, columns, g->section);
+    }
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     int (*fill)(table *out, json_t *rows); /* adds rows to both */
-} lists[] = {
-    {"algos", list_algos}, {"envs", list_envs}, {"ops", list_ops}, {"options", list_options}};
+    void (*markdown)(const json_t *rows, text *out);
+} lists[] = {{"algos", list_algos, markdown_algos},
+             {"envs", list_envs, markdown_envs},
+             {"ops", list_ops, markdown_ops},
+             {"options", list_options, markdown_options}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
 static int find(const char *what)
@@ -164,29 +280,43 @@ static int find(const char *what)
                      *hint ? hint : "; there are algos, envs, ops and options");
 }
 
+static int print_list(int which, const char *json, bool markdown)
+{
+    table out = {0};
+    text page = {0};
+    json_t *rows = json_array();
+    int rc = lists[which].fill(&out, rows);
+    if (rc == 0 && markdown) {
+        lists[which].markdown(rows, &page);
+        rc = text_done(&page);
+    }
+    if (rc == 0)
+        rc = cli_write_json(json, rows);
+    else
+        json_decref(rows);
+    if (rc == 0 && markdown)
+        fputs(page.s, stdout);
+    else if (rc == 0)
+        rc = table_print(&out);
+    table_free(&out);
+    text_free(&page);
+    return rc;
+}
+
 int cmd_list(int argc, char **argv)
 {
     const char *what, *json = NULL;
+    bool markdown = false;
     const arg args[] = {
         ARG_WORD(
             "LIST", &what,
             "algos (algorithms), envs (environments), ops (of the numeric core) or options (of a "
             "config file)"),
+        ARG_FLAG("markdown", &markdown, "print Markdown, as in docs/reference"),
         ARG_JSON(&json),
     };
     int rc = args_parse("list", ARGS(args), argc, argv);
     if (rc) return rc;
     int which = find(what);
-    if (which < 0) return which;
-
-    table out = {0};
-    json_t *rows = json_array();
-    rc = lists[which].fill(&out, rows);
-    if (rc == 0)
-        rc = cli_write_json(json, rows);
-    else
-        json_decref(rows);
-    if (rc == 0) rc = table_print(&out);
-    table_free(&out);
-    return rc;
+    return which < 0 ? which : print_list(which, json, markdown);
 }
