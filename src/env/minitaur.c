@@ -9,8 +9,8 @@
  * when they are driven too hard for a second.
  *
  * The legs are the five-bar linkages of the robot, closed by constraints; that they are stable was
- * measured (docs/notebook/2026-11-15-environments.md). Rejected: the reduced leg (a hinge and a slide), which
- * needs made-up gains in place of the motor model. */
+ * measured (docs/notebook/2026-11-15-environments.md). Rejected: the reduced leg (a hinge and a
+ * slide), which needs made-up gains in place of the motor model. */
 #include <math.h>
 #include <string.h>
 
