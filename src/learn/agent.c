@@ -122,8 +122,8 @@ static int record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
     in->critic = in->actor;
     in->next_critic = in->next_actor;
     if (a->c.hindsight == 0) return 0;
-    TRY(staged_rows(&a->critic_at, a->memory, a->g, "critic at", 1, B));
-    TRY(staged_rows(&a->critic_next, a->memory, a->g, "critic next", 1, B));
+    TRY(staged_rows(&a->critic_at, a->memory, a->g, "critic at", 1, B, 1));
+    TRY(staged_rows(&a->critic_next, a->memory, a->g, "critic next", 1, B, 1));
     in->critic = record_input(a, now, a->critic_at.var, false);
     in->next_critic = record_input(a, next, a->critic_next.var, true);
 out:
@@ -133,8 +133,8 @@ out:
 static int record_batch(agent *a, sac_inputs *in)
 {
     int rc = 0, B = a->so->batch;
-    TRY(staged_rows(&a->at, a->memory, a->g, "at", 1, B));
-    TRY(staged_rows(&a->next, a->memory, a->g, "next", 1, B));
+    TRY(staged_rows(&a->at, a->memory, a->g, "at", 1, B, 1));
+    TRY(staged_rows(&a->next, a->memory, a->g, "next", 1, B, 1));
     TRY(staged_numbers(&a->shift, a->memory, a->g, "shift", 1, 1, a->inputs));
     TRY(staged_numbers(&a->scale, a->memory, a->g, "scale", 1, 1, a->inputs));
     nn_var now = replay_gather(a->replay, a->at.var), next = replay_gather(a->replay, a->next.var);

@@ -71,8 +71,8 @@ fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var 
 {
     nn_var s = fnvae_record_prior(f, "s", theta_s, f->mask[MASK_TT_S].C);
     nn_var r = fnvae_record_prior(f, "r", theta_r, f->mask[MASK_TT_R].C);
-    nn_var spread_s = nn_add(nn_affine(s, 0, 0), nn_clip(f->spread_s, -7, 2));
-    nn_var spread_r = nn_add(nn_affine(r, 0, 0), nn_clip(f->spread_r, -7, 2));
+    nn_var spread_s = nn_broadcast(nn_clip(f->spread_s, -7, 2), s);
+    nn_var spread_r = nn_broadcast(nn_clip(f->spread_r, -7, 2), r);
     return (fnvae_prior){nn_concat(NN_IN(s, r)), nn_concat(NN_IN(spread_s, spread_r))};
 }
 
@@ -142,13 +142,13 @@ static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, fnvae_p
     int n = nn_shape_of(target).D;
     nn_var plain = nn_mlp(g, "plain", x, 1, 2, f->o.dense, NN_TANH, n);
     nn_var log_sd = nn_clip(nn_param(g, "plain_sd", 1, 1, n, NN_INIT_ZERO, 0), -7, 2);
-    nn_var all = nn_add(nn_affine(plain, 0, 0), log_sd);
+    nn_var all = nn_broadcast(log_sd, plain);
     if (!known->cost.graph) {
         known->cost = nn_gauss_nll(target, plain, all, NN_NONE);
         known->expected = fnvae_first(f) < 0 ? nn_detach(plain) : NN_NONE;
     }
     nn_var unit = nn_activate(nn_affine(log_sd, -1, 0), NN_EXP);
-    return nn_detach(nn_clip(nn_mul(nn_add(target, nn_affine(plain, -1, 0)), unit), -10, 10));
+    return nn_detach(nn_clip(nn_mul(nn_sub(target, plain), unit), -10, 10));
 }
 
 /* Infer mu and sigma of phi: theta_s from states and actions, theta_r from rewards too. */
@@ -278,15 +278,15 @@ static int record_windows(fnvae *f)
 #undef X
     };
     int rc = 0, T = f->o.window, B = f->o.batch;
-    TRY(staged_rows(&f->at, f->memory, f->g, "window at", T, B));
-    TRY(staged_rows(&f->next, f->memory, f->g, "window next", T, B));
-    TRY(staged_rows(&f->dec_at, f->memory, f->g, "decoded at", T, B));
-    TRY(staged_rows(&f->dec_next, f->memory, f->g, "decoded next", T, B));
+    TRY(staged_rows(&f->at, f->memory, f->g, "window at", T, B, 1));
+    TRY(staged_rows(&f->next, f->memory, f->g, "window next", T, B, 1));
+    TRY(staged_rows(&f->dec_at, f->memory, f->g, "decoded at", T, B, 1));
+    TRY(staged_rows(&f->dec_next, f->memory, f->g, "decoded next", T, B, 1));
     TRY(staged_numbers(&f->change, f->memory, f->g, "change", T, B, 1));
     for (int k = 0; k < FNVAE_W_COUNT; k++)
         TRY(staged_numbers(&f->w[k], f->memory, f->g, names[k], T, B, 1));
-    if (f->o.moves > 0) TRY(staged_rows(&f->begins, f->memory, f->g, "begins", f->o.moves, B));
-    if (f->o.moves > 0) TRY(staged_rows(&f->of, f->memory, f->g, "of", T, B));
+    if (f->o.moves > 0) TRY(staged_rows(&f->begins, f->memory, f->g, "begins", f->o.moves, B, 1));
+    if (f->o.moves > 0) TRY(staged_rows(&f->of, f->memory, f->g, "of", T, B, 1));
     f->seen = record_rows(f, f->at.var, f->next.var, f->change.var);
     f->dec = record_rows(f, f->dec_at.var, f->dec_next.var, NN_NONE);
 out:

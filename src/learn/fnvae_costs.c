@@ -15,12 +15,6 @@
 
 /* ---- decoders -------------------------------------------------------------------------------- */
 
-/* A spread (1, 1, n) for every row of `like`. */
-static nn_var for_rows(nn_var log_std, nn_var like)
-{
-    return nn_add(nn_affine(like, 0, 0), log_std);
-}
-
 /* What a decoder said of what, in rows that count as `weight` says. */
 typedef struct told {
     nn_var target, guess, weight;
@@ -33,7 +27,7 @@ typedef struct told {
 static nn_var tailed_cost(told x, nn_var log_std)
 {
     nn_var scale = nn_activate(nn_affine(log_std, -1, 0), NN_EXP);
-    nn_var u = nn_mul(nn_add(x.target, nn_affine(x.guess, -1, 0)), scale);
+    nn_var u = nn_mul(nn_sub(x.target, x.guess), scale);
     nn_var twice = nn_activate(nn_affine(u, 2, 0), NN_SOFTPLUS);
     return nn_mean(nn_add(twice, nn_affine(u, -1, -log(2))), x.weight);
 }
@@ -48,7 +42,7 @@ static nn_var record_noise(fnvae *f, nn_group *group, told by, nn_var *log_std)
     *log_std = nn_clip(nn_grad_scale(noise, f->k[FNVAE_K_noise]), log(f->o.sd_least), 0);
     told seen = {by.target, nn_detach(by.guess), by.weight};
     if (f->o.tails) return nn_add(tailed_cost(seen, *log_std), nn_mean(*log_std, NN_NONE));
-    return nn_gauss_nll(seen.target, seen.guess, for_rows(*log_std, by.guess), seen.weight);
+    return nn_gauss_nll(seen.target, seen.guess, nn_broadcast(*log_std, by.guess), seen.weight);
 }
 
 /* An error in units of the decoders' spread: squared, or with tails. Never negative. */
@@ -125,7 +119,7 @@ static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, n
     nn_var spread = kind[0] == 's' ? f->spread_s : f->spread_r, ends[2];
     record_ends(f, q, ends);
     nn_var mean = record_foretold(f, kind, ends, C);
-    nn_var log_std = for_rows(nn_clip(spread, -7, 2), mean);
+    nn_var log_std = nn_broadcast(nn_clip(spread, -7, 2), mean);
     if (f->o.observed) {
         cost[FNVAE_kl_next] = nn_gauss_nll(q.sample, mean, log_std, f->w[FNVAE_W_next].var);
         cost[FNVAE_kl_stay] = cost[FNVAE_kl_move] = nn_affine(cost[FNVAE_kl_next], 0, 0);
@@ -159,7 +153,7 @@ static nn_var smooth_reference(const fnvae *f, nn_var mean)
 static nn_var record_smooth(fnvae *f, fnvae_posterior q)
 {
     nn_var mean = nn_grad_scale(q.mean, f->k[FNVAE_K_smooth]);
-    nn_var jump = nn_add(mean, nn_affine(smooth_reference(f, mean), -1, 0));
+    nn_var jump = nn_sub(mean, smooth_reference(f, mean));
     return nn_l1(jump, f->w[FNVAE_W_smooth].var);
 }
 

@@ -86,8 +86,8 @@ int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread)
                    .width = spread ? 2 * n : n};
     x->most = x->T * x->B / 16 + 1;
     TRY(arena_new(&x->memory));
-    TRY(staged_rows(&x->at, x->memory, f->g, "encode at", x->T, x->B));
-    TRY(staged_rows(&x->next, x->memory, f->g, "encode next", x->T, x->B));
+    TRY(staged_rows(&x->at, x->memory, f->g, "encode at", x->T, x->B, 1));
+    TRY(staged_rows(&x->next, x->memory, f->g, "encode next", x->T, x->B, 1));
     TRY(staged_numbers(&x->change, x->memory, f->g, "encode change", x->T, x->B, 1));
     TRY(staged_numbers(&x->thetas, x->memory, f->g, "encode thetas", 1, x->most, 2 * n));
     record_windows(x);

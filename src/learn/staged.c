@@ -13,10 +13,10 @@ int staged_numbers(staged *s, arena *memory, nn_graph *g, const char *name, int 
     return declare(s, memory, g, (size_t)T * (size_t)B * (size_t)D);
 }
 
-int staged_rows(staged *s, arena *memory, nn_graph *g, const char *name, int T, int B)
+int staged_rows(staged *s, arena *memory, nn_graph *g, const char *name, int T, int B, int K)
 {
-    *s = (staged){.var = nn_index(g, name, T, B), .rows = true};
-    return declare(s, memory, g, (size_t)T * (size_t)B);
+    *s = (staged){.var = nn_index(g, name, T, B, K), .rows = true};
+    return declare(s, memory, g, (size_t)T * (size_t)B * (size_t)K);
 }
 
 void staged_send(const staged *s)

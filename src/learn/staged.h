@@ -13,9 +13,9 @@ typedef struct staged {
     bool rows;
 } staged;
 
-/* Records an input of numbers (T, B, D), or of row numbers (T, B, 1), and declares its memory. */
+/* Records an input of numbers (T, B, D), or of row numbers (T, B, K), and declares its memory. */
 int staged_numbers(staged *s, arena *memory, nn_graph *g, const char *name, int T, int B, int D);
-int staged_rows(staged *s, arena *memory, nn_graph *g, const char *name, int T, int B);
+int staged_rows(staged *s, arena *memory, nn_graph *g, const char *name, int T, int B, int K);
 
 static inline float *numbers_of(const staged *s, int replica)
 {

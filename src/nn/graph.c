@@ -146,9 +146,9 @@ nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D)
     return last(g, n);
 }
 
-nn_var nn_index(nn_graph *g, const char *name, int T, int B)
+nn_var nn_index(nn_graph *g, const char *name, int T, int B, int K)
 {
-    nn_node *n = graph_push(g, name, (nn_shape){T, B, 1});
+    nn_node *n = graph_push(g, name, (nn_shape){T, B, K});
     if (n) {
         n->op = LEAF_INDEX;
         n->type = NN_I32;
@@ -239,6 +239,7 @@ nn_var nn_record(int op, nn_list x, nn_attr attr)
     n->flops = f.flops;
     n->skip = f.skip;
     if (nn_ops[op]->random) n->counter = g->counter_count++;
+    snprintf(n->stream, sizeof n->stream, "%s %d", nn_ops[op]->name, n->counter);
     return last(g, n);
 }
 
@@ -360,6 +361,11 @@ static nn_node *node_of(nn_var v)
 nn_shape nn_shape_of(nn_var v)
 {
     return v.id < 0 ? (nn_shape){1, 1, 1} : node_of(v)->shape;
+}
+
+const char *nn_stream_of(nn_var v)
+{
+    return node_of(v)->stream;
 }
 
 const char *nn_name_of(nn_var v)

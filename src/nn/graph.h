@@ -19,7 +19,8 @@ typedef struct nn_node {
     size_t offset;      /* ... and where in the group's block */
     nn_init init;       /* ... and how they start */
     double initial;     /* ... and scalars: the first value */
-    int counter;        /* random operators: which of the graph's counters */
+    int counter;        /* random operators: which of the graph's counters, … */
+    char stream[32];    /* … and the purpose of its numbers: no other operator disturbs them */
     void *caller;       /* tables: the rows themselves; `value` is these, or a copy */
     real *value, *grad; /* replica 0; of another type where `type` says so */
     size_t stride;

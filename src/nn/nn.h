@@ -126,6 +126,7 @@ uint64_t *nn_graph_counters(nn_graph *g, int *count);
 
 nn_shape nn_shape_of(nn_var v);
 const char *nn_name_of(nn_var v);
+const char *nn_stream_of(nn_var v); /* what names the random numbers of a random operator */
 
 /* Copies a tensor of reals, of one replica, in or out. nn_data and nn_grad are the memory itself,
  * where the backend's memory can be read by this process (the CPU's can). */
@@ -143,9 +144,9 @@ real *nn_grad(nn_var v, int replica);
 
 nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D);
 
-/* Numbers of rows or time steps (T, B, 1), from 0 to 2^31 - 1, or -1: none. For nn_gather and
- * nn_pick only. Written like an input; starts as zeros. */
-nn_var nn_index(nn_graph *g, const char *name, int T, int B);
+/* Numbers of rows or time steps (T, B, K), from 0 to 2^31 - 1, or -1: none. For nn_gather and, with
+ * K = 1, nn_pick. Written like an input; starts as zeros. */
+nn_var nn_index(nn_graph *g, const char *name, int T, int B, int K);
 void nn_write_index(nn_var v, int replica, const int32_t *from);
 void nn_write_index_all(nn_var v, const int32_t *from); /* all replicas, one after the other */
 
@@ -268,7 +269,7 @@ nn_var nn_affine(nn_var x, double scale, double shift);
 nn_var nn_clip(nn_var x, double low, double high);
 nn_var nn_concat(nn_list x);
 nn_var nn_slice(nn_var x, int from, int count); /* of the features */
-nn_var nn_gather(nn_var table, nn_var at);      /* rows by index (T,B,1), 0 for -1; no gradient */
+nn_var nn_gather(nn_var table, nn_var at); /* rows at (T,B,K) of the table, joined: (T,B,K·D) */
 nn_var nn_shift(nn_var x, nn_var first);        /* y_t = x_{t-1}; y_0 = first, or 0 */
 nn_var nn_hold(nn_var x, nn_var when); /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
 nn_var nn_pick(nn_var x, nn_var at);   /* y_k = x_t, t = at_k, an index (K,B,1); 0 for -1 */

@@ -199,7 +199,7 @@ static nn_call call_of(nn_graph *g, const nn_node *n)
                  .backend = g->backend->self};
     if (nn_ops[n->op]->random) {
         c.counter = &g->live_counters[n->counter];
-        c.purpose = rng_purpose(n->name);
+        c.purpose = rng_purpose(n->stream);
     }
     for (int k = 0; k < n->in_count; k++) c.in[k] = tensor_of(&g->nodes[n->in[k]]);
     return c;

@@ -328,7 +328,7 @@ static void the_copy_has_every_row(void **unused)
     cpu->put_rows = put_rows;
     assert_int_equal(nn_graph_new(&g, cpu, 1, &(uint64_t){0}), 0);
     replay_record(r, g);
-    nn_var at = nn_index(g, "at", 1, replay_capacity(r) + 2);
+    nn_var at = nn_index(g, "at", 1, replay_capacity(r) + 2, 1);
     nn_var obs = replay_obs(r, replay_gather(r, at));
     nn_var number = replay_gather_column(r, NUMBER, at), byte = replay_gather_column(r, BYTE, at);
     nn_var wanted[] = {obs, number, byte};

@@ -4,7 +4,7 @@
 
 Run it again only when the model changes; the C test reads the file. Every group of parameters gets the
 gradient of its own costs in a pass of its own, as the paper's algorithm has it, while the library does all in
-one. Random operators draw from the streams of their nodes, NODES below: the C test says when a name has changed.
+one. Random operators draw from the streams STREAMS below: the C test says when a name has changed.
 """
 import json
 import math
@@ -19,8 +19,8 @@ torch.set_default_dtype(torch.float64)
 Z = dict(d=3, m=2, p=2, q=1)
 O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, sd_least=0.45, sd_from=0, price_first=1, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
          k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
-NODES = dict(
-    C_s="gate#66", c_r="gate#76", C_tt_s="gate#86", C_tt_r="gate#96", theta_s="gauss_sample#195", theta_r="gauss_sample#196")
+STREAMS = dict(
+    C_s="gate 0", c_r="gate 1", C_tt_s="gate 2", C_tt_r="gate 3", theta_s="gauss_sample 4", theta_r="gauss_sample 5")
 T, B = O["window"], O["batch"]
 random = torch.Generator().manual_seed(5)
 
@@ -81,7 +81,7 @@ def mlp(group, name, x, N, hidden, width, act, units, C=None, by=None):
 
 def mask(name, causes, effects, weight):
     logits = param("masks", name, 1, causes, effects, low=-2, high=2)
-    u = torch.tensor([unit(w) for w in words(NODES[name], causes * effects)]).reshape(1, causes, effects)
+    u = torch.tensor([unit(w) for w in words(STREAMS[name], causes * effects)]).reshape(1, causes, effects)
     s = torch.sigmoid((logits + torch.log(u / (1 - u))) / O["temperature"])
     opened = torch.sigmoid(logits - O["temperature"] * torch.log(torch.tensor(0.1 / 1.1)))
     return (s * 1.2 - 0.1).clamp(0, 1), (opened * weight).sum()
@@ -95,7 +95,7 @@ def infer(kind, x, n):
     hc = lstm(gates, param("phi", kind + ".lstm.h.W", 1, O["lstm"], 4 * O["lstm"]))
     out = dense("phi", kind + ".head", hc[..., :O["lstm"]], 1, True, 2 * n, lambda x: x)
     mean, log_std = out[..., :n], (out[..., n:] - 2).clamp(-7, 2)
-    eps = normals(NODES["theta_" + kind], T * B * n).reshape(T, B, n)
+    eps = normals(STREAMS["theta_" + kind], T * B * n).reshape(T, B, n)
     return mean, log_std, mean + log_std.exp() * eps
 
 
@@ -188,7 +188,7 @@ for group, total in follows.items():
     grads |= dict(zip(own, found))
 
 numbers = lambda x: [float(f"{v:.9g}") for v in x.detach().reshape(-1).tolist()]
-json.dump(dict(dims=Z, options=O, nodes=NODES, inputs={k: numbers(v) for k, v in inputs.items()},
+json.dump(dict(dims=Z, options=O, streams=STREAMS, inputs={k: numbers(v) for k, v in inputs.items()},
                costs={k: float(v.detach()) for k, v in c.items()}, params={k: numbers(v) for k, v in params.items()},
                grads={k: numbers(v) for k, v in grads.items()}),
           open(sys.argv[1] if len(sys.argv) > 1 else "fnvae.json", "w"), separators=(",", ":"))

@@ -27,10 +27,10 @@ static inline int sac_rig_record(sac_rig *t)
 {
     int rc = 0, B = RIG_BATCH;
     replay_record(t->replay, t->g);
-    TRY(staged_rows(&t->at, t->memory, t->g, "at", 1, B));
-    TRY(staged_rows(&t->next, t->memory, t->g, "next", 1, B));
-    TRY(staged_rows(&t->critic_at, t->memory, t->g, "critic at", 1, B));
-    TRY(staged_rows(&t->critic_next, t->memory, t->g, "critic next", 1, B));
+    TRY(staged_rows(&t->at, t->memory, t->g, "at", 1, B, 1));
+    TRY(staged_rows(&t->next, t->memory, t->g, "next", 1, B, 1));
+    TRY(staged_rows(&t->critic_at, t->memory, t->g, "critic at", 1, B, 1));
+    TRY(staged_rows(&t->critic_next, t->memory, t->g, "critic next", 1, B, 1));
     nn_var now = replay_gather(t->replay, t->at.var), next = replay_gather(t->replay, t->next.var);
     sac_inputs in = {.actor = sac_rig_input(t, now, t->at.var),
                      .critic = sac_rig_input(t, now, t->critic_at.var),

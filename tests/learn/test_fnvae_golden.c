@@ -36,8 +36,8 @@ static void load(json_t *numbers, float *to, size_t n, const char *what)
     for (size_t i = 0; i < n; i++) to[i] = (float)json_number_value(json_array_get(numbers, i));
 }
 
-/* The file's random numbers are those of these nodes. */
-static void check_nodes(const fnvae *f)
+/* The file's random numbers are those of these operators. */
+static void check_streams(const fnvae *f)
 {
     const struct {
         const char *name;
@@ -47,12 +47,12 @@ static void check_nodes(const fnvae *f)
                  {"theta_s", f->theta_s.sample},      {"theta_r", f->theta_r.sample}};
     bool same = true;
     for (size_t i = 0; i < COUNT(nodes); i++) {
-        const char *expected = json_string_value(part("nodes", nodes[i].name));
-        if (!strcmp(nn_name_of(nodes[i].v), expected)) continue;
-        print_message("%s=\"%s\" now, not %s\n", nodes[i].name, nn_name_of(nodes[i].v), expected);
+        const char *expected = json_string_value(part("streams", nodes[i].name));
+        if (!strcmp(nn_stream_of(nodes[i].v), expected)) continue;
+        print_message("%s=\"%s\" now, not %s\n", nodes[i].name, nn_stream_of(nodes[i].v), expected);
         same = false;
     }
-    if (!same) fail_msg("correct NODES in golden/make_fnvae.py, and run it");
+    if (!same) fail_msg("correct STREAMS in golden/make_fnvae.py, and run it");
 }
 
 static void load_numbers(const staged *s, const char *name)
@@ -140,7 +140,7 @@ static void a_step_equals_pytorch(void **state)
     assert_ok(nn_cpu_new(&t.cpu, t.pool));
     rig_record(&t, t.cpu, &o, z, &seed, r);
     store_rows(r, z, count);
-    check_nodes(t.f);
+    check_streams(t.f);
     load_all(t.f);
     assert_ok(fnvae_update(t.f));
     for (int i = 0; i < FNVAE_COST_COUNT; i++) {

@@ -289,7 +289,7 @@ static void gather_reads_the_callers_rows(void **state)
     real rows[] = {1, 2, 3, 4, 5, 6, 7, 8}; /* four of two */
     pair t;
     pair_up(&t);
-    nn_var at = nn_index(t.g, "at", 1, 4);
+    nn_var at = nn_index(t.g, "at", 1, 4, 1);
     nn_var y = nn_gather(nn_table(t.g, "table", 4, 2, NN_F32, rows), at);
     nn_var loss = nn_mean(nn_add(y, nn_slice(t.k, 0, 1)), NN_NONE);
     nn_plan *plan;
@@ -302,6 +302,27 @@ static void gather_reads_the_callers_rows(void **state)
         assert_true(nn_data(y, 0)[6] == 0 && nn_data(y, 0)[7] == 0);
         rows[4] = 50; /* seen without being told: it is the same memory */
     }
+    pair_down(&t);
+}
+
+/* Several rows for each: one after the other, zeros for none. */
+static void gather_joins_rows(void **state)
+{
+    (void)state;
+    real rows[] = {1, 2, 3, 4, 5, 6, 7, 8}; /* four of two */
+    pair t;
+    pair_up(&t);
+    nn_var at = nn_index(t.g, "at", 2, 1, 3);
+    nn_var y = nn_gather(nn_table(t.g, "table", 4, 2, NN_F32, rows), at);
+    nn_plan *plan;
+    assert_int_equal(nn_plan_new(&plan, t.g, &y, 1, 0, NULL, 0), 0);
+    assert_int_equal(nn_graph_commit(t.g), 0);
+    nn_write_index(at, 0, (int32_t[]){3, -1, 0, 1, 1, 2});
+    assert_int_equal(nn_plan_run(plan), 0);
+    nn_shape z = nn_shape_of(y);
+    assert_true(z.T == 2 && z.B == 1 && z.D == 6);
+    const real wanted[] = {7, 8, 0, 0, 1, 2, 3, 4, 3, 4, 5, 6};
+    assert_memory_equal(nn_data(y, 0), wanted, sizeof wanted);
     pair_down(&t);
 }
 
@@ -318,7 +339,7 @@ static void gather_reads_bytes_as_numbers(void **state)
     nn_cpu_new(&t.cpu, t.threads);
     nn_graph_new(&t.g, t.cpu, 2, seeds);
     for (int i = 0; i < 2 * 256 * 3; i++) bytes[i / 768][i % 768 / 3][i % 3] = (uint8_t)(i * 7);
-    nn_var index = nn_index(t.g, "at", 5, 1);
+    nn_var index = nn_index(t.g, "at", 5, 1, 1);
     nn_var y = nn_gather(nn_table(t.g, "pixels", 256, 3, NN_U8, bytes), index);
     assert_int_equal(nn_plan_new(&plan, t.g, &y, 1, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(t.g), 0);
@@ -341,7 +362,7 @@ static void indices_and_tables_are_refused_elsewhere(void **state)
         pair t;
         nn_plan *plan;
         pair_up(&t);
-        nn_var at = nn_index(t.g, "at", 1, 2), x = nn_input(t.g, "x", 1, 2, 1);
+        nn_var at = nn_index(t.g, "at", 1, 2, 1), x = nn_input(t.g, "x", 1, 2, 1);
         nn_var table = nn_table(t.g, "pixels", 4, 3, NN_U8, bytes);
         nn_var y = k == 0   ? nn_gather(table, x)
                    : k == 1 ? nn_pick(t.x, x)
@@ -460,6 +481,7 @@ int main(void)
         cmocka_unit_test(every_operator_has_a_case),
         cmocka_unit_test(detach_passes_no_gradient),
         cmocka_unit_test(gather_reads_the_callers_rows),
+        cmocka_unit_test(gather_joins_rows),
         cmocka_unit_test(gather_reads_bytes_as_numbers),
         cmocka_unit_test(indices_and_tables_are_refused_elsewhere),
         cmocka_unit_test(grad_scale_multiplies_the_gradient_only),

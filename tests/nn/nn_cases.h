@@ -345,7 +345,7 @@ enum { NN_CASES = sizeof nn_cases / sizeof *nn_cases };
 /* Operand i of a case, as a parameter of the group or as an index. */
 static inline nn_var case_operand(nn_group *group, nn_graph *g, const nn_case_operand *o)
 {
-    if (o->index) return nn_index(g, o->name, o->T, o->B);
+    if (o->index) return nn_index(g, o->name, o->T, o->B, o->D);
     return nn_param(group, o->name, o->T, o->B, o->D, NN_INIT_ZERO, 0);
 }
 

@@ -168,7 +168,7 @@ static void follow_table(int n, int width, int asked, nn_type type)
     assert_int_equal(nn_graph_new(&g, b, REPLICAS, seeds), 0);
     void *memory = type == NN_F32 ? (void *)rows.floats : rows.bytes;
     nn_var table = nn_table(g, "table", n, width, type, memory);
-    nn_var input = nn_index(g, "at", 1, asked);
+    nn_var input = nn_index(g, "at", 1, asked, 1);
     nn_var out = nn_gather(table, input);
     assert_int_equal(nn_plan_new(&plan, g, &out, 1, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(g), 0);

@@ -1,5 +1,7 @@
-/* gather.c - rows of a table: y[i] = table[at[i]], where `at` (T, B, 1) is an index; zeros where it
- * is -1. A table of bytes gives the numbers 0 to 255. A table is data: no gradient passes. */
+/* gather.c - rows of a table: y[i] = table[at[i]], where `at` (T, B, K) is an index; zeros where it
+ * is -1. The K rows that one row of `at` names are joined: the last steps of a life, say, or the
+ * frames of a film. A table of bytes gives the numbers 0 to 255. A table is data: no gradient
+ * passes. */
 #include <string.h>
 
 #include "nn/op.h"
@@ -7,15 +9,14 @@
 static const char *infer(nn_inference *f)
 {
     if (f->in[0].T != 1) return "a table is (1, rows, D)";
-    if (f->in[1].D != 1) return "the row numbers are not (T, B, 1)";
-    f->out = (nn_shape){f->in[1].T, f->in[1].B, f->in[0].D};
+    f->out = (nn_shape){f->in[1].T, f->in[1].B, f->in[1].D * f->in[0].D};
     f->skip = 3;
     return NULL;
 }
 
 static void copy_row(const nn_call *c, int r, int32_t row, real *y)
 {
-    size_t D = (size_t)c->out.shape.D, from = (size_t)row * D;
+    size_t D = (size_t)c->in[0].shape.D, from = (size_t)row * D;
     if (c->in[0].type == NN_F32) {
         memcpy(y, nn_v(&c->in[0], r) + from, D * sizeof *y);
         return;
@@ -26,9 +27,9 @@ static void copy_row(const nn_call *c, int r, int32_t row, real *y)
 
 static void forward_range(const nn_call *c, int r, size_t from, size_t to)
 {
-    size_t D = (size_t)c->out.shape.D;
+    size_t D = (size_t)c->in[0].shape.D, K = (size_t)c->in[1].shape.D;
     const int32_t *at = nn_numbers(&c->in[1], r);
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from * K; i < to * K; i++) {
         real *y = nn_v(&c->out, r) + i * D;
         assert(at[i] < c->in[0].shape.B);
         if (at[i] < 0)
