@@ -62,7 +62,6 @@ typedef struct fansrl {
     float *s_min;         /* (replicas, d): 1 where the policy sees a state, or 0 */
     float *theta_min;     /* (replicas, n): likewise of theta */
     float *shift, *scale; /* (replicas, n): the units in which the policy sees theta */
-    float *theta;         /* (rows, width): during the step */
     bool *graph_left;     /* [replicas]: its file is written */
     rng *windows;         /* [replicas] */
     arena *memory;
@@ -138,18 +137,17 @@ static int look(void *self, const fans_moment *now, float *numbers)
 {
     fansrl *a = self;
     int rc = belief_predict(a->belief, now->change);
-    copy_beliefs(a, a->theta);
-    memcpy(numbers, a->theta, (size_t)a->rows * (size_t)a->width * sizeof *numbers);
+    copy_beliefs(a, numbers);
     return rc;
 }
 
 /* Correct theta by what was seen; the paper's open loop leaves it as it was predicted. */
-static int correct(fansrl *a)
+static int correct(fansrl *a, const float *predicted)
 {
     int rc = belief_correct_begin(a->belief);
     if (rc < 0 || a->o->belief == FILTER || agent_steps(a->agent) <= a->o->initial) return rc;
     for (int i = 0; i < a->rows; i++)
-        belief_set(a->belief, i, a->theta + (size_t)i * (size_t)a->width, a->width);
+        belief_set(a->belief, i, predicted + (size_t)i * (size_t)a->width, a->width);
     return 0;
 }
 
@@ -163,7 +161,7 @@ static bool any_ended(const fansrl *a, const fans_outcome *o)
 }
 
 static int note(void *self, const fans_moment *before, const float *action, const fans_outcome *o,
-                bool learn, float *ends)
+                bool learn, float *numbers, float *ends)
 {
     fansrl *a = self;
     for (int i = 0; i < a->rows; i++) {
@@ -172,7 +170,7 @@ static int note(void *self, const fans_moment *before, const float *action, cons
         belief_note(a->belief, i, obs, action + i * a->m, o->reward[i], next,
                     before->change[i] != 0);
     }
-    int rc = correct(a);
+    int rc = correct(a, numbers);
     if (rc < 0 || !learn || !any_ended(a, o)) return rc;
     belief_finish(a->belief);
     copy_beliefs(a, ends);
@@ -321,7 +319,6 @@ static int claim(fansrl *a, const uint64_t *seeds)
     TRY(arena_declare(a->memory, &a->theta_min, R * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->shift, R * n * sizeof(float)));
     TRY(arena_declare(a->memory, &a->scale, R * n * sizeof(float)));
-    TRY(arena_declare(a->memory, &a->theta, (size_t)a->rows * (size_t)a->width * sizeof(float)));
     TRY(arena_declare(a->memory, &a->graph_left, R * sizeof *a->graph_left));
     TRY(arena_declare(a->memory, &a->windows, R * sizeof *a->windows));
     TRY(arena_commit(a->memory));
@@ -348,10 +345,7 @@ static void list_state(void *self, int r, state_list *s)
 
 static void list_carried(void *self, int r, state_list *s)
 {
-    fansrl *a = self;
-    belief_carried(a->belief, r, s);
-    state_add(s, "fans/theta", FANS_F32, 2, (int64_t[]){a->worlds, a->width},
-              a->theta + (size_t)r * (size_t)(a->worlds * a->width));
+    belief_carried(((fansrl *)self)->belief, r, s);
 }
 
 static void scalars(void *self, int r, fans_scalar_fn *emit, void *user)
@@ -363,7 +357,7 @@ static const float *belief_of(void *self, int row, int *n)
 {
     const fansrl *a = agent_context(self);
     *n = a->n;
-    return a->theta + (size_t)row * (size_t)a->width;
+    return agent_numbers(a->agent, row);
 }
 
 /* The graph, once it is fixed: by the update after the initial steps. */

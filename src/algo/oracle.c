@@ -6,8 +6,6 @@
  * or, where an episode ends, the old ones. With a delay it still sees, during the first steps of a
  * segment, the factors of the last one (at first zeros): the bound for agents that must find out
  * first. */
-#include <string.h>
-
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -23,7 +21,6 @@ static OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle",
     typedef struct truth {
     const fans_movements *moving; /* [replicas] */
     int delay, factor_count, rows, worlds, width;
-    float *seen;    /* (rows, width) */
     int64_t *since; /* (rows): steps since the segment began */
 } truth;
 
@@ -64,7 +61,6 @@ static void show_all(const truth *t, int i, const double *factors, float *to)
 static void start(void *self)
 {
     truth *t = self;
-    memset(t->seen, 0, (size_t)t->rows * (size_t)t->width * sizeof *t->seen);
     for (int i = 0; i < t->rows; i++) t->since[i] = -1; /* the first step begins a segment, too */
 }
 
@@ -74,9 +70,8 @@ static int look(void *self, const fans_moment *now, float *numbers)
     for (int i = 0; i < t->rows; i++) {
         t->since[i] = now->change[i] ? 0 : t->since[i] + 1;
         if (t->since[i] >= t->delay)
-            show_all(t, i, now->factors + i * t->factor_count, t->seen + i * t->width);
+            show_all(t, i, now->factors + i * t->factor_count, numbers + i * t->width);
     }
-    memcpy(numbers, t->seen, (size_t)t->rows * (size_t)t->width * sizeof *numbers);
     return 0;
 }
 
@@ -85,14 +80,11 @@ static void list_carried(void *self, int replica, state_list *s)
     truth *t = self;
     int first = replica * t->worlds;
     state_add(s, "oracle/since", FANS_I64, 1, (int64_t[]){t->worlds}, t->since + first);
-    state_add(s, "oracle/seen", FANS_F32, 2, (int64_t[]){t->worlds, t->width},
-              t->seen + first * t->width);
 }
 
 static void free_truth(void *self)
 {
     truth *t = self;
-    mem_free(t->seen);
     mem_free(t->since);
     mem_free(t);
 }
@@ -115,7 +107,6 @@ static int open_oracle(void **out, const fans_algo_setup *s)
                  .rows = s->replicas * s->worlds,
                  .worlds = s->worlds,
                  .width = width_of_all(s->moving)};
-    t->seen = mem_alloc((size_t)t->rows * (size_t)t->width * sizeof *t->seen);
     t->since = mem_alloc((size_t)t->rows * sizeof *t->since);
     context c = {.self = t,
                  .width = t->width,
@@ -124,7 +115,7 @@ static int open_oracle(void **out, const fans_algo_setup *s)
                  .start = start,
                  .look = look,
                  .carried = list_carried};
-    if (t->seen && t->since) return agent_new((agent **)out, s, &c);
+    if (t->since) return agent_new((agent **)out, s, &c);
     free_truth(t);
     return FANS_ENOMEM;
 }

@@ -29,12 +29,14 @@ struct agent {
     int64_t *updates;
     int64_t hold; /* steps before which it acts at random */
     const char *held_by;
-    staged at, next, critic_at, critic_next; /* rows of a batch; critics' context, in hindsight */
+    stage batch;                             /* the inputs of an update, the context's too: */
+    staged at, next, critic_at, critic_next; /* rows; critics' context, in hindsight */
     staged reward, rest;                     /* n-step: sums, and discounts of what follows */
     staged shift, scale;                     /* units of all inputs */
     staged here;                             /* (1, worlds, inputs) */
     bool units_stale;                        /* the backend does not have them as they are */
-    float *numbers, *ends;                   /* (rows, width): beside this step; episodes' ends */
+    float *numbers;     /* (rows, width): the context of the step to come … */
+    float *held, *ends; /* … of the step that was taken, and of episodes' ends */
     arena *memory;
 };
 
@@ -65,6 +67,7 @@ static int claim(agent *a)
     TRY(arena_declare(a->memory, &a->steps, R * sizeof *a->steps));
     TRY(arena_declare(a->memory, &a->updates, R * sizeof *a->updates));
     TRY(arena_declare(a->memory, &a->numbers, numbers));
+    TRY(arena_declare(a->memory, &a->held, numbers));
     TRY(arena_declare(a->memory, &a->ends, numbers));
     TRY(arena_commit(a->memory));
 out:
@@ -93,12 +96,13 @@ static nn_var record_units(const agent *a, nn_var raw)
 }
 
 /* The observations of some rows, and the context of the rows `at`. */
-static nn_var record_input(const agent *a, nn_var rows, nn_var at, bool next)
+static nn_var record_input(agent *a, nn_var rows, nn_var at, bool next)
 {
     nn_var obs = replay_obs(a->replay, rows);
     if (a->c.width == 0) return record_units(a, obs);
-    nn_var numbers = a->c.stored ? replay_gather_column(a->replay, 0, at)
-                                 : a->c.numbers(a->c.self, a->g, a->replay, a->so->batch, next);
+    nn_var numbers = a->c.stored
+                         ? replay_gather_column(a->replay, 0, at)
+                         : a->c.numbers(a->c.self, &a->batch, a->replay, a->so->batch, next);
     return record_units(a, nn_concat(NN_IN(obs, numbers)));
 }
 
@@ -106,8 +110,8 @@ static int record_rewards(agent *a, sac_inputs *in)
 {
     int rc = 0, B = a->so->batch;
     if (a->so->n_step == 1) return 0;
-    TRY(staged_numbers(&a->reward, a->memory, a->g, "reward", 1, B, 1));
-    TRY(staged_numbers(&a->rest, a->memory, a->g, "rest", 1, B, 1));
+    TRY(stage_numbers(&a->batch, &a->reward, "reward", 1, B, 1));
+    TRY(stage_numbers(&a->batch, &a->rest, "rest", 1, B, 1));
     in->reward = a->reward.var;
     in->discount = a->rest.var;
     in->terminated = nn_affine(a->rest.var, 0, 0); /* an end has no rest */
@@ -122,8 +126,8 @@ static int record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
     in->critic = in->actor;
     in->next_critic = in->next_actor;
     if (a->c.hindsight == 0) return 0;
-    TRY(staged_rows(&a->critic_at, a->memory, a->g, "critic at", 1, B, 1));
-    TRY(staged_rows(&a->critic_next, a->memory, a->g, "critic next", 1, B, 1));
+    TRY(stage_rows(&a->batch, &a->critic_at, "critic at", 1, B, 1));
+    TRY(stage_rows(&a->batch, &a->critic_next, "critic next", 1, B, 1));
     in->critic = record_input(a, now, a->critic_at.var, false);
     in->next_critic = record_input(a, next, a->critic_next.var, true);
 out:
@@ -133,8 +137,8 @@ out:
 static int record_batch(agent *a, sac_inputs *in)
 {
     int rc = 0, B = a->so->batch;
-    TRY(staged_rows(&a->at, a->memory, a->g, "at", 1, B, 1));
-    TRY(staged_rows(&a->next, a->memory, a->g, "next", 1, B, 1));
+    TRY(stage_rows(&a->batch, &a->at, "at", 1, B, 1));
+    TRY(stage_rows(&a->batch, &a->next, "next", 1, B, 1));
     TRY(staged_numbers(&a->shift, a->memory, a->g, "shift", 1, 1, a->inputs));
     TRY(staged_numbers(&a->scale, a->memory, a->g, "scale", 1, 1, a->inputs));
     nn_var now = replay_gather(a->replay, a->at.var), next = replay_gather(a->replay, a->next.var);
@@ -208,6 +212,7 @@ int agent_new(agent **out, const fans_algo_setup *s, const context *c)
     TRY(arena_new(&a->memory));
     TRY(open_replay(a, s));
     TRY(nn_graph_new(&a->g, s->backend, s->replicas, s->seeds));
+    a->batch = (stage){.graph = a->g, .memory = a->memory};
     TRY(sac_new(&a->sac, a->g, a->so, a->act));
     TRY(record(a));
     TRY(claim(a));
@@ -227,6 +232,11 @@ out:
 void *agent_context(agent *a)
 {
     return a->c.self;
+}
+
+const float *agent_numbers(const agent *a, int row)
+{
+    return a->numbers + (size_t)row * (size_t)a->c.width;
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
@@ -262,6 +272,7 @@ static void send_units(agent *a)
 void agent_start(void *agent_)
 {
     agent *a = agent_;
+    memset(a->numbers, 0, (size_t)a->rows * (size_t)a->c.width * sizeof *a->numbers);
     if (a->c.start) a->c.start(a->c.self);
 }
 
@@ -302,8 +313,8 @@ out:
 
 static void store(agent *a, const fans_moment *before, const float *action, const fans_outcome *o)
 {
-    const void *numbers[] = {a->numbers}, *ends[] = {a->ends};
-    replay_add(a->replay, before, action, o, numbers, ends);
+    const void *held[] = {a->held}, *ends[] = {a->ends};
+    replay_add(a->replay, before, action, o, held, ends);
     replay_sync(a->replay);
     for (int i = 0; i < a->rows; i++)
         norm_add(&a->norms[i / a->worlds], before->obs + (size_t)i * (size_t)a->obs, NULL);
@@ -315,10 +326,11 @@ int agent_observe(void *agent_, const fans_moment *before, const float *action,
                   const fans_outcome *outcome, bool learn)
 {
     agent *a = agent_;
-    size_t numbers = (size_t)a->rows * (size_t)a->c.width;
+    size_t bytes = (size_t)a->rows * (size_t)a->c.width * sizeof(float);
     int rc = 0;
-    memcpy(a->ends, a->numbers, numbers * sizeof *a->ends);
-    if (a->c.note) TRY(a->c.note(a->c.self, before, action, outcome, learn, a->ends));
+    memcpy(a->held, a->numbers, bytes);
+    memcpy(a->ends, a->numbers, bytes);
+    if (a->c.note) TRY(a->c.note(a->c.self, before, action, outcome, learn, a->numbers, a->ends));
     if (learn) store(a, before, action, outcome);
 out:
     return rc;
@@ -352,18 +364,10 @@ static void draw_batch(void *arg, int r)
     if (a->c.fill) a->c.fill(a->c.self, r, at, next);
 }
 
-static void send_batch(const agent *a)
-{
-    const staged *all[] = {&a->at, &a->next, &a->critic_at, &a->critic_next, &a->reward, &a->rest};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i]->host) staged_send(all[i]);
-    if (a->c.send) a->c.send(a->c.self);
-}
-
 static int update_once(agent *a)
 {
     pool_run(a->pool, a->replicas, draw_batch, a);
-    send_batch(a);
+    stage_send(&a->batch);
     int rc = sac_update(a->sac);
     for (int r = 0; rc == 0 && r < a->replicas; r++) a->updates[r]++;
     return rc;
@@ -431,6 +435,9 @@ void agent_carried(void *agent_, int replica, state_list *s)
     int n;
     uint64_t *counters = nn_graph_counters(a->g, &n);
     state_add(s, "agent/counters", FANS_U64, 1, (int64_t[]){n}, counters);
+    if (a->c.width > 0)
+        state_add(s, "agent/context", FANS_F32, 2, (int64_t[]){a->worlds, a->c.width},
+                  (float *)agent_numbers(a, replica * a->worlds));
     if (a->c.carried) a->c.carried(a->c.self, replica, s);
 }
 

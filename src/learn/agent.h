@@ -29,7 +29,8 @@ int agent_rounds(const agent *a, int64_t every);
 /* What the context's `units` answers has changed. */
 void agent_units_changed(agent *a);
 
-void *agent_context(agent *a); /* its self */
+void *agent_context(agent *a);                       /* its self */
+const float *agent_numbers(const agent *a, int row); /* what it says of the present step */
 
 /* See fans_algo_def. */
 void agent_free(void *agent);

@@ -68,8 +68,7 @@ static void record_actor(sac *s, const sac_inputs *in, nn_var log_temp)
     double target = s->o.target_entropy * s->actions;
     policy now = record_policy(s, in->actor);
     nn_var q = nn_min(record_q(s, s->critic, in->critic, now.action));
-    s->actor_loss =
-        nn_mean(nn_sub(nn_mul(now.logp, s->temp_value), q), in->weight);
+    s->actor_loss = nn_mean(nn_sub(nn_mul(now.logp, s->temp_value), q), in->weight);
     s->logp = nn_mean(now.logp, in->weight);
     nn_var surplus = nn_affine(nn_detach(now.logp), -1, -target);
     s->temp_loss = nn_mean(nn_mul(surplus, log_temp), in->weight);

@@ -1,6 +1,8 @@
 /* staged.c - inputs and their host memory. */
 #include "learn/staged.h"
 
+#include <assert.h>
+
 static int declare(staged *s, arena *memory, nn_graph *g, size_t each)
 {
     s->each = each;
@@ -25,4 +27,29 @@ void staged_send(const staged *s)
         nn_write_index_all(s->var, s->host);
     else
         nn_write_all(s->var, s->host);
+}
+
+/* ---- the inputs of a batch ------------------------------------------------------------------- */
+
+static const staged **next_of(stage *t)
+{
+    assert(t->count < STAGE_MOST);
+    return &t->all[t->count++];
+}
+
+int stage_numbers(stage *t, staged *s, const char *name, int T, int B, int D)
+{
+    *next_of(t) = s;
+    return staged_numbers(s, t->memory, t->graph, name, T, B, D);
+}
+
+int stage_rows(stage *t, staged *s, const char *name, int T, int B, int K)
+{
+    *next_of(t) = s;
+    return staged_rows(s, t->memory, t->graph, name, T, B, K);
+}
+
+void stage_send(const stage *t)
+{
+    for (int i = 0; i < t->count; i++) staged_send(t->all[i]);
 }

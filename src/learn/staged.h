@@ -29,4 +29,16 @@ static inline int32_t *rows_of(const staged *s, int replica)
 
 void staged_send(const staged *s);
 
+/* The inputs of a batch, from wherever: recorded one by one, sent together. */
+enum { STAGE_MOST = 24 };
+typedef struct stage {
+    nn_graph *graph;
+    arena *memory;
+    const staged *all[STAGE_MOST];
+    int count;
+} stage;
+int stage_numbers(stage *t, staged *s, const char *name, int T, int B, int D);
+int stage_rows(stage *t, staged *s, const char *name, int T, int B, int K);
+void stage_send(const stage *t);
+
 #endif
