@@ -47,18 +47,34 @@ static fnvae_options options_of(const char *preset)
     return o;
 }
 
-/* Windows of noise with a change of segment every ten steps. */
-static void fill(fnvae *f)
+/* A life of noise, and windows of it with a change of segment every ten steps. */
+static void live(replay *r, int count)
 {
-    rng r = rng_stream(0, "bench", 0);
-    float s[17], a[6], s1[17];
-    fnvae_row *rows = mem_alloc((size_t)f->o.window * sizeof *rows);
+    rng draws = rng_stream(0, "bench", 0);
+    float obs[17 * WORLDS], action[6 * WORLDS], next[17 * WORLDS], reward[WORLDS];
+    int64_t segment[WORLDS] = {0};
+    uint8_t no[WORLDS] = {0};
+    for (int t = 0; t < count; t++) {
+        for (int i = 0; i < 17 * WORLDS; i++) obs[i] = (float)rng_normal(&draws);
+        for (int i = 0; i < 17 * WORLDS; i++) next[i] = (float)rng_normal(&draws);
+        for (int i = 0; i < 6 * WORLDS; i++) action[i] = (float)rng_normal(&draws);
+        for (int i = 0; i < WORLDS; i++) reward[i] = 1;
+        fans_moment now = {obs, NULL, segment, no};
+        fans_outcome o = {reward, no, no, next};
+        replay_add(r, &now, action, &o, NULL, NULL);
+    }
+}
+
+static void fill(fnvae *f, const replay *r)
+{
+    rng draws = rng_stream(0, "bench", 0);
+    replay_step *rows = mem_alloc((size_t)f->o.window * sizeof *rows);
     must(rows ? 0 : FANS_ENOMEM);
-    for (int i = 0; i < 17; i++) s[i] = (float)rng_normal(&r), s1[i] = (float)rng_normal(&r);
-    for (int i = 0; i < 6; i++) a[i] = (float)rng_normal(&r);
-    for (int t = 0; t < f->o.window; t++)
-        rows[t] = (fnvae_row){.s = s, .a = a, .s1 = s1, .r = 1, .change = t % 10 == 0};
-    for (int b = 0; b < f->o.batch; b++) fnvae_window(f, 0, b, rows, &r);
+    for (int b = 0; b < f->o.batch; b++) {
+        replay_window(r, 0, b, f->o.window, rows);
+        for (int t = 0; t < f->o.window; t++) rows[t].change = t % 10 == 0;
+        fnvae_window(f, 0, b, rows, &draws);
+    }
     mem_free(rows);
 }
 
@@ -76,41 +92,59 @@ static double time_updates(fnvae *f, int64_t at, double budget)
     return (os_now() - start) / n;
 }
 
-static double time_belief(fnvae *f, double budget)
+static double time_belief(belief *b, double budget)
 {
-    belief *b;
     int n = 0;
-    must(belief_new(&b, f));
     must(belief_correct(b));
     double start = os_now();
     do {
         must(belief_correct(b));
         n++;
     } while (os_now() - start < budget);
-    double seconds = (os_now() - start) / n;
-    belief_free(b);
-    return seconds;
+    return (os_now() - start) / n;
 }
 
 static result measure(nn_backend *cpu, const char *preset, double budget)
 {
     fnvae_options o = options_of(preset);
     const uint64_t seed = 0;
+    nn_graph *g;
+    replay *r;
     fnvae *f;
+    belief *b;
     o.updates = 100000000; /* rates and masks stay as they are while we look */
-    must(fnvae_new(&f, cpu, &o, DIMS, 1, &seed, WORLDS, NULL));
-    fill(f);
+    replay_shape z = {.replicas = 1,
+                      .worlds = WORLDS,
+                      .steps = 2 * o.window,
+                      .horizon = 50,
+                      .obs = DIMS.d,
+                      .act = DIMS.m};
+    must(replay_new(&r, z));
+    live(r, 2 * o.window);
+    must(nn_graph_new(&g, cpu, 1, &seed));
+    replay_record(r, g);
+    must(fnvae_new(&f, g, r, &o, DIMS));
+    must(belief_new(&b, f));
+    must(fnvae_plan(f));
+    must(belief_plan(b));
+    must(nn_graph_commit(g));
+    must(fnvae_ready(f));
+    must(belief_ready(b));
+    fill(f, r);
     int64_t learns = fnvae_share(f, o.masks_from), frozen = fnvae_share(f, o.masks_until);
-    result best = {1e9, 1e9, 1e9, (double)nn_graph_bytes(f->g), 0};
+    result best = {1e9, 1e9, 1e9, (double)nn_graph_bytes(g), 0};
     for (int i = 0; i < ROUNDS; i++) {
         double x = time_updates(f, learns, budget / ROUNDS);
         if (x < best.learned) best.learned = x;
         x = time_updates(f, frozen, budget / ROUNDS);
         if (x < best.fixed) best.fixed = x;
-        x = time_belief(f, budget / ROUNDS / 4);
+        x = time_belief(b, budget / ROUNDS / 4);
         if (x < best.belief) best.belief = x;
     }
+    belief_free(b);
     fnvae_free(f);
+    nn_graph_free(g);
+    replay_free(r);
     return best;
 }
 

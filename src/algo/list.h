@@ -1,5 +1,5 @@
 /* list.h - the algorithms: X(name). Each is algo_NAME in algo/NAME.c. */
-X(fans)
+X(fansrl)
 X(sac)
 X(oracle)
 X(null)

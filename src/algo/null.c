@@ -21,5 +21,9 @@ static int act(void *agent, const fans_moment *now, bool explore, float *action)
     return 0;
 }
 
-const fans_algo_def algo_null = {
-    .name = "null", .help = "no action at all", .open = open_agent, .close = mem_free, .act = act};
+const fans_algo_def algo_null = {.abi = FANS_ALGO_ABI,
+                                 .name = "null",
+                                 .help = "no action at all",
+                                 .open = open_agent,
+                                 .close = mem_free,
+                                 .act = act};

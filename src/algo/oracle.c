@@ -3,31 +3,31 @@
  * Shown are the factors that a schedule moves: scaled to [-1, 1] by the values between which they
  * move, or, where they jump among a few values, as one number per value that is 1 for the present
  * one. The successor of a step is judged with the factors that hold there: those of the next step,
- * or, where an episode ends, the old ones. With a delay it sees, during the first steps of a
- * segment, still the factors of the last one (at first zeros): the bound for agents that must find
- * out first. */
-#include "algo/oracle.h"
-
+ * or, where an episode ends, the old ones. With a delay it still sees, during the first steps of a
+ * segment, the factors of the last one (at first zeros): the bound for agents that must find out
+ * first. */
 #include <string.h>
 
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "learn/learner.h"
+#include "learn/agent.h"
 
-OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle", "sac that sees the true factors",
-              ORACLE_OPTIONS)
+#define ORACLE_OPTIONS(X) \
+    X(INT, delay, 0, 0, 1000000, "first steps of a segment in which it sees the last one's factors")
+OPTIONS_STRUCT(oracle_options, ORACLE_OPTIONS)
+static OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle",
+                     "sac that sees the true factors", ORACLE_OPTIONS)
 
-typedef struct oracle {
-    oracle_options o;
-    learner *learner;
+    typedef struct truth {
     const fans_movements *moving; /* [replicas] */
-    int factor_count, rows, worlds;
-    int width;      /* numbers shown */
-    float *now;     /* (rows, width) */
+    int delay, factor_count, rows, worlds, width;
+    float *seen;    /* (rows, width) */
     int64_t *since; /* (rows): steps since the segment began */
-} oracle;
+} truth;
+
+/* ---- how factors are shown ------------------------------------------------------------------- */
 
 static int width_of(const fans_moving *m)
 {
@@ -41,53 +41,6 @@ static int width_of_all(const fans_movements *moving)
     return width;
 }
 
-static void shape(const fans_algo_setup *setup, text *out)
-{
-    text_add(out, "%d numbers shown", width_of_all(setup->moving));
-}
-
-static void close_agent(void *agent)
-{
-    oracle *o = agent;
-    if (!o) return;
-    learner_free(o->learner);
-    mem_free(o->now);
-    mem_free(o->since);
-    mem_free(o);
-}
-
-static int open_agent(void **agent, const fans_algo_setup *setup)
-{
-    int rc = 0;
-    oracle *o = mem_alloc(sizeof *o);
-    if (!o) return FANS_ENOMEM;
-    TRY(config_take(setup->config, oracle_option_group(), "oracle", &o->o));
-    options_dump(oracle_option_group(), "oracle", &o->o, setup->dump);
-    o->moving = setup->moving;
-    o->factor_count = setup->info->factor_count;
-    o->worlds = setup->worlds;
-    o->rows = setup->replicas * setup->worlds;
-    o->width = width_of_all(setup->moving);
-    size_t rows = (size_t)o->rows;
-    TRY((o->now = mem_alloc(rows * (size_t)o->width * sizeof *o->now)) ? 0 : FANS_ENOMEM);
-    TRY((o->since = mem_alloc(rows * sizeof *o->since)) ? 0 : FANS_ENOMEM);
-    TRY(learner_new(&o->learner, setup, o->width, 0));
-    learner_check_length(o->learner, setup);
-    *agent = o;
-    return 0;
-out:
-    close_agent(o);
-    return rc;
-}
-
-static void start(void *agent)
-{
-    oracle *o = agent;
-    memset(o->now, 0, (size_t)o->rows * (size_t)o->width * sizeof *o->now);
-    for (int i = 0; i < o->rows; i++)
-        o->since[i] = -1; /* the first step is one of a segment, too */
-}
-
 static void show(const fans_moving *m, double value, float *to)
 {
     for (int i = 0; i < m->choices; i++) to[i] = value == m->values[i] * m->scale;
@@ -96,9 +49,9 @@ static void show(const fans_moving *m, double value, float *to)
     *to = half > 0 ? (float)((value - middle) / half) : 0;
 }
 
-static void look(const oracle *o, int i, const double *factors, float *to)
+static void show_all(const truth *t, int i, const double *factors, float *to)
 {
-    const fans_movements *moving = &o->moving[i / o->worlds];
+    const fans_movements *moving = &t->moving[i / t->worlds];
     for (int k = 0; k < moving->count; k++) {
         const fans_moving *m = &moving->list[k];
         show(m, factors[m->factor], to);
@@ -106,53 +59,84 @@ static void look(const oracle *o, int i, const double *factors, float *to)
     }
 }
 
-static int act(void *agent, const fans_moment *now, bool explore, float *action)
+/* ---- the context ----------------------------------------------------------------------------- */
+
+static void start(void *self)
 {
-    oracle *o = agent;
-    for (int i = 0; i < o->rows; i++) {
-        o->since[i] = now->change[i] ? 0 : o->since[i] + 1;
-        if (o->since[i] >= o->o.delay)
-            look(o, i, now->factors + i * o->factor_count, o->now + i * o->width);
-    }
-    return learner_act(o->learner, now->obs, o->now, explore, action);
+    truth *t = self;
+    memset(t->seen, 0, (size_t)t->rows * (size_t)t->width * sizeof *t->seen);
+    for (int i = 0; i < t->rows; i++) t->since[i] = -1; /* the first step begins a segment, too */
 }
 
-static int observe(void *agent, const fans_moment *before, const float *action,
-                   const fans_outcome *outcome, bool learn)
+static int look(void *self, const fans_moment *now, float *numbers)
 {
-    oracle *o = agent;
-    if (learn) learner_store(o->learner, before, o->now, action, outcome, o->now);
+    truth *t = self;
+    for (int i = 0; i < t->rows; i++) {
+        t->since[i] = now->change[i] ? 0 : t->since[i] + 1;
+        if (t->since[i] >= t->delay)
+            show_all(t, i, now->factors + i * t->factor_count, t->seen + i * t->width);
+    }
+    memcpy(numbers, t->seen, (size_t)t->rows * (size_t)t->width * sizeof *numbers);
     return 0;
 }
 
-static int update(void *agent)
+static void list_carried(void *self, int replica, state_list *s)
 {
-    return learner_update(((oracle *)agent)->learner);
+    truth *t = self;
+    int first = replica * t->worlds;
+    state_add(s, "oracle/since", FANS_I64, 1, (int64_t[]){t->worlds}, t->since + first);
+    state_add(s, "oracle/seen", FANS_F32, 2, (int64_t[]){t->worlds, t->width},
+              t->seen + first * t->width);
 }
 
-static void list_state(void *agent, int replica, state_list *s)
+static void free_truth(void *self)
 {
-    oracle *o = agent;
-    learner_state(o->learner, replica, s);
-    int first = replica * o->worlds;
-    state_add(s, "oracle/since", STATE_I64, 1, (int64_t[]){o->worlds}, o->since + first);
-    state_add(s, "oracle/now", STATE_F32, 2, (int64_t[]){o->worlds, o->width},
-              o->now + first * o->width);
+    truth *t = self;
+    mem_free(t->seen);
+    mem_free(t->since);
+    mem_free(t);
 }
 
-static void scalars(void *agent, int replica, fans_scalar_fn *emit, void *user)
+/* ---- the algorithm --------------------------------------------------------------------------- */
+
+static void shape(const fans_algo_setup *setup, text *out)
 {
-    learner_scalars(((oracle *)agent)->learner, replica, emit, user);
+    text_add(out, "%d numbers shown", width_of_all(setup->moving));
 }
 
-const fans_algo_def algo_oracle = {.name = "oracle",
+static int open_oracle(void **out, const fans_algo_setup *s)
+{
+    const oracle_options *o = fans_options(s, "oracle");
+    truth *t = mem_alloc(sizeof *t);
+    if (!t) return FANS_ENOMEM;
+    *t = (truth){.moving = s->moving,
+                 .delay = o->delay,
+                 .factor_count = s->info->factor_count,
+                 .rows = s->replicas * s->worlds,
+                 .worlds = s->worlds,
+                 .width = width_of_all(s->moving)};
+    t->seen = mem_alloc((size_t)t->rows * (size_t)t->width * sizeof *t->seen);
+    t->since = mem_alloc((size_t)t->rows * sizeof *t->since);
+    context c = {.self = t,
+                 .width = t->width,
+                 .stored = t->width > 0,
+                 .free = free_truth,
+                 .start = start,
+                 .look = look,
+                 .carried = list_carried};
+    if (t->seen && t->since) return agent_new((agent **)out, s, &c);
+    free_truth(t);
+    return FANS_ENOMEM;
+}
+
+static fans_option_group_fn *const groups[] = {oracle_option_group, sac_option_group,
+                                               replay_option_group, NULL};
+
+const fans_algo_def algo_oracle = {.abi = FANS_ALGO_ABI,
+                                   .name = "oracle",
                                    .help = "soft actor-critic that sees the true factors",
-                                   .open = open_agent,
-                                   .close = close_agent,
+                                   .told = FANS_TOLD_TRUTH,
+                                   .groups = groups,
+                                   .open = open_oracle,
                                    .shape = shape,
-                                   .start = start,
-                                   .act = act,
-                                   .observe = observe,
-                                   .update = update,
-                                   .state = list_state,
-                                   .scalars = scalars};
+                                   AGENT_FUNCTIONS};

@@ -35,12 +35,13 @@ static int act(void *agent, const fans_moment *now, bool explore, float *action)
 
 static void list_state(void *agent, int replica, state_list *s)
 {
-    state_add_number(s, "random/drawn", STATE_U64, &((chance *)agent)->streams[replica].drawn);
+    state_add_number(s, "random/drawn", FANS_U64, &((chance *)agent)->streams[replica].drawn);
 }
 
-const fans_algo_def algo_random = {.name = "random",
+const fans_algo_def algo_random = {.abi = FANS_ALGO_ABI,
+                                   .name = "random",
                                    .help = "uniform random actions",
                                    .open = open_agent,
                                    .close = mem_free,
                                    .act = act,
-                                   .state = list_state};
+                                   .carried = list_state};

@@ -1,36 +1,106 @@
-/* registry.c - the list of algorithms. */
+/* registry.c - the list of algorithms, and dlopen for those of one's own. */
 #include "algo/registry.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
 
 #define X(name) &algo_##name,
-static const fans_algo_def *const all[] = {
+static const fans_algo_def *const builtin[] = {
 #include "algo/list.h"
 };
 #undef X
 
+enum { BUILTIN = sizeof builtin / sizeof *builtin, LOADED_MOST = 16 };
+
+/* Agents live as long as the process may: libraries are not closed. */
+static const fans_algo_def *loaded[LOADED_MOST];
+static int loaded_count;
+
 int algo_count(void)
 {
-    return sizeof all / sizeof *all;
+    return BUILTIN + loaded_count;
 }
 
 const fans_algo_def *algo_at(int i)
 {
-    return all[i];
+    return i < BUILTIN ? builtin[i] : loaded[i - BUILTIN];
+}
+
+const char *algo_told(const fans_algo_def *a)
+{
+    static const char *const words[] = {"nothing", "boundaries", "labels", "truth"};
+    return words[a->told];
+}
+
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+static int check_def(const fans_algo_def *d, const char *path)
+{
+    const char *missing = NULL;
+    if (!d) return fans_fail(FANS_EFORMAT, "%s: exports no 'const fans_algo_def fans_algo'", path);
+    if (d->abi != FANS_ALGO_ABI)
+        return fans_fail(FANS_ENOSUP,
+                         "%s: built for algorithm ABI %d, this FANS has %d: rebuild it", path,
+                         d->abi, FANS_ALGO_ABI);
+    if (!d->name) missing = "name";
+    if (!d->help) missing = "help";
+    if (!d->open) missing = "open";
+    if (!d->close) missing = "close";
+    if (!d->act) missing = "act";
+    if (missing) return fans_fail(FANS_EFORMAT, "%s: fans_algo.%s is missing", path, missing);
+    for (int i = 0; i < algo_count(); i++)
+        if (algo_at(i) != d && !strcmp(algo_at(i)->name, d->name))
+            return fans_fail(FANS_EINVAL, "%s: there is an algorithm '%s' already", path, d->name);
+    return 0;
+}
+
+static int keep(const fans_algo_def *d, const char *path)
+{
+    for (int i = 0; i < loaded_count; i++)
+        if (loaded[i] == d) return 0; /* the same library, named again */
+    if (loaded_count == LOADED_MOST)
+        return fans_fail(FANS_EINVAL, "%s: more than %d libraries", path, LOADED_MOST);
+    loaded[loaded_count++] = d;
+    return 0;
+}
+
+static int load(const fans_algo_def **out, const char *path)
+{
+    char here[4096]; /* without a slash, dlopen would look among the system's libraries */
+    int rc = 0;
+    if (snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path) >=
+        (int)sizeof here)
+        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
+    if (!library) return fans_fail(FANS_EIO, "%s: cannot load: %s", path, dlerror());
+    const fans_algo_def *def = dlsym(library, "fans_algo");
+    TRY(check_def(def, path));
+    TRY(keep(def, path));
+    *out = def;
+    return 0;
+out:
+    dlclose(library);
+    return rc;
+}
+
+static bool is_path(const char *name)
+{
+    size_t n = strlen(name);
+    return strchr(name, '/') || (n > 3 && !strcmp(name + n - 3, ".so"));
 }
 
 int algo_find(const fans_algo_def **out, const char *name)
 {
+    if (is_path(name)) return load(out, name);
     nearest near = {.word = name};
     for (int i = 0; i < algo_count(); i++) {
-        if (!strcmp(all[i]->name, name)) {
-            *out = all[i];
-            return 0;
-        }
-        nearest_offer(&near, all[i]->name);
+        *out = algo_at(i);
+        if (!strcmp((*out)->name, name)) return 0;
+        nearest_offer(&near, (*out)->name);
     }
     return fans_fail(FANS_EINVAL, "there is no algorithm '%s'%s (see `fans list algos`)", name,
                      nearest_hint(&near));

@@ -9,6 +9,7 @@
 
 enum { MESSAGE_SIZE = 1024 };
 static _Thread_local char message[MESSAGE_SIZE];
+static _Thread_local int replica = -1;
 static _Thread_local unsigned count;
 
 /* Stores the message as one line, whatever it quotes. */
@@ -30,15 +31,36 @@ unsigned fans_error_count(void)
     return count;
 }
 
-int fans_fail(int code, const char *format, ...)
+static void note_format(const char *format, va_list args)
 {
     char text[MESSAGE_SIZE]; /* the arguments may point into the old message */
+    vsnprintf(text, sizeof text, format, args);
+    note(text);
+}
+
+int fans_fail(int code, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    note_format(format, args);
     va_end(args);
-    note(text);
+    replica = -1;
     return code;
+}
+
+int fans_fail_replica(int code, int which, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    note_format(format, args);
+    va_end(args);
+    replica = which;
+    return code;
+}
+
+int error_replica(void)
+{
+    return replica;
 }
 
 int fans_fail_within(int code, const char *format, ...)

@@ -10,6 +10,12 @@
         if ((rc = (call)) < 0) goto out; \
     } while (0)
 
+/* A failure that concerns one replica of several that are computed together: error_replica() gives
+ * it until the thread's next failure, -1 where none is named. */
+int fans_fail_replica(int code, int replica, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int error_replica(void);
+
 /* How many messages this thread has set so far; tells whether a call set one. */
 unsigned fans_error_count(void);
 

@@ -30,17 +30,17 @@ void options_default(const option_group *g, void *options)
         const option *o = &g->options[i];
         void *at = field(o, options);
         switch (o->kind) {
-        case OPTION_REAL:
+        case FANS_OPTION_REAL:
             *(double *)at = o->initial;
             break;
-        case OPTION_INT:
-        case OPTION_CHOICE:
+        case FANS_OPTION_INT:
+        case FANS_OPTION_CHOICE:
             *(int *)at = (int)o->initial;
             break;
-        case OPTION_FLAG:
+        case FANS_OPTION_FLAG:
             *(bool *)at = o->initial != 0;
             break;
-        case OPTION_STRING:
+        case FANS_OPTION_STRING:
             put_text(at, o->words);
             break;
         }
@@ -59,17 +59,17 @@ const char *option_word(const char *words, int index, char *word, size_t size)
 void option_print_range(const option *o, text *out)
 {
     switch (o->kind) {
-    case OPTION_REAL:
-    case OPTION_INT:
+    case FANS_OPTION_REAL:
+    case FANS_OPTION_INT:
         text_add(out, "%.9g to %.9g", o->low, o->high);
         break;
-    case OPTION_FLAG:
+    case FANS_OPTION_FLAG:
         text_add(out, "true or false");
         break;
-    case OPTION_CHOICE:
+    case FANS_OPTION_CHOICE:
         text_add(out, "one of %s", o->words);
         break;
-    case OPTION_STRING:
+    case FANS_OPTION_STRING:
         text_add(out, "a line of at most %d characters without ' ;'", OPTION_TEXT - 1);
         break;
     }
@@ -80,9 +80,9 @@ static int refuse(const option *o, const char *value)
     text range = {0};
     option_print_range(o, &range);
     fans_fail(FANS_EINVAL, "%s = %.200s: not %s%s", o->name, value,
-              o->kind == OPTION_INT    ? "a whole number from "
-              : o->kind == OPTION_REAL ? "a number from "
-                                       : "",
+              o->kind == FANS_OPTION_INT    ? "a whole number from "
+              : o->kind == FANS_OPTION_REAL ? "a number from "
+                                            : "",
               range.s ? range.s : "allowed");
     text_free(&range);
     return FANS_EINVAL;
@@ -128,21 +128,21 @@ static int parse(const option *o, void *at, const char *value)
     char *end, word[OPTION_TEXT];
     errno = 0;
     switch (o->kind) {
-    case OPTION_REAL: {
+    case FANS_OPTION_REAL: {
         double x = strtod(value, &end);
         if (end == value || *end || errno || !isfinite(x) || x < o->low || x > o->high) return -1;
         *(double *)at = x;
         return 0;
     }
-    case OPTION_INT: {
+    case FANS_OPTION_INT: {
         double x;
         if (!parse_whole(value, &x) || x < o->low || x > o->high) return -1;
         *(int *)at = (int)x;
         return 0;
     }
-    case OPTION_FLAG:
+    case FANS_OPTION_FLAG:
         return parse_flag(value, at);
-    case OPTION_CHOICE:
+    case FANS_OPTION_CHOICE:
         for (int i = 0; option_word(o->words, i, word, sizeof word); i++) {
             if (!strcmp(word, value)) {
                 *(int *)at = i;
@@ -150,7 +150,7 @@ static int parse(const option *o, void *at, const char *value)
             }
         }
         return -1;
-    case OPTION_STRING:
+    case FANS_OPTION_STRING:
         if (!reads_back(value)) return -1;
         put_text(at, value);
         return 0;
@@ -186,19 +186,19 @@ static void print_value(const option *o, const void *options, text *out)
     const void *at = field_const(o, options);
     char word[OPTION_TEXT];
     switch (o->kind) {
-    case OPTION_REAL:
+    case FANS_OPTION_REAL:
         print_real(*(const double *)at, out);
         break;
-    case OPTION_INT:
+    case FANS_OPTION_INT:
         text_add(out, "%d", *(const int *)at);
         break;
-    case OPTION_FLAG:
+    case FANS_OPTION_FLAG:
         text_add(out, "%s", *(const bool *)at ? "true" : "false");
         break;
-    case OPTION_CHOICE:
+    case FANS_OPTION_CHOICE:
         text_add(out, "%s", option_word(o->words, *(const int *)at, word, sizeof word));
         break;
-    case OPTION_STRING:
+    case FANS_OPTION_STRING:
         text_add(out, "%s", (const char *)at);
         break;
     }

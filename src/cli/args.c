@@ -134,7 +134,7 @@ static int put_item(const arg *a, const char *value)
 static int put_number(const arg *a, const char *value)
 {
     const option o = {.name = a->name,
-                      .kind = a->kind == ARG_KIND_INT ? OPTION_INT : OPTION_REAL,
+                      .kind = a->kind == ARG_KIND_INT ? FANS_OPTION_INT : FANS_OPTION_REAL,
                       .low = a->low,
                       .high = a->high};
     const option_group one = {.options = &o, .count = 1};
@@ -142,7 +142,8 @@ static int put_number(const arg *a, const char *value)
     text range = {0};
     option_print_range(&o, &range);
     fans_fail(CLI_USAGE, "--%s %.200s: not a %s from %s", a->name, value,
-              o.kind == OPTION_INT ? "whole number" : "number", range.s ? range.s : "its range");
+              o.kind == FANS_OPTION_INT ? "whole number" : "number",
+              range.s ? range.s : "its range");
     text_free(&range);
     return CLI_USAGE;
 }

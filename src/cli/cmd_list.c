@@ -1,4 +1,6 @@
-/* cmd_list.c - fans list: one table per registry. */
+/* cmd_list.c - fans list: the registries, one table each; as text, JSON or Markdown (docs/reference
+ * is made of the last). */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "env/task.h"
+#include "nn/nn.h"
 #include "train/sections.h"
 
 /* ---- envs: environments, their observations, factors and options ----------------------------- */
@@ -119,24 +122,24 @@ static int list_envs(const char *one, table *out, json_t *rows)
 
 /* ---- ops: the operators of the numeric core -------------------------------------------------- */
 
-static const char *const ops[] = {
-#define X(name) #name,
-#include "nn/ops/list.h"
-#undef X
-    NULL};
-
 static int list_ops(const char *one, table *out, json_t *rows)
 {
     (void)one;
-    for (int i = 0; ops[i]; i++) {
-        table_row(out, ops[i]);
-        if (json_array_append_new(rows, json_pack("{ss}", "name", ops[i])))
-            return fans_fail(FANS_ENOMEM, "out of memory");
+    for (int i = 0; i < nn_op_count(); i++) {
+        table_row(out, nn_op_name(i), nn_op_help(i));
+        json_t *row = json_pack("{ss ss}", "name", nn_op_name(i), "help", nn_op_help(i));
+        if (json_array_append_new(rows, row)) return fans_fail(FANS_ENOMEM, "out of memory");
     }
     return 0;
 }
 
 /* ---- options: every key of a config file ----------------------------------------------------- */
+
+static const char *const kinds[] = {[FANS_OPTION_REAL] = "number",
+                                    [FANS_OPTION_INT] = "whole number",
+                                    [FANS_OPTION_FLAG] = "true or false",
+                                    [FANS_OPTION_CHOICE] = "choice",
+                                    [FANS_OPTION_STRING] = "text"};
 
 static int list_option(const option_group *g, const option *o, table *out, json_t *rows)
 {
@@ -148,8 +151,9 @@ static int list_option(const option_group *g, const option *o, table *out, json_
         char path[128];
         snprintf(path, sizeof path, "%s.%s", g->section, o->name);
         table_row(out, path, initial.s, range.s, o->help);
-        json_t *row = json_pack("{ss ss ss ss ss}", "section", g->section, "key", o->name,
-                                "default", initial.s, "range", range.s, "help", o->help);
+        json_t *row =
+            json_pack("{ss ss ss ss ss ss}", "section", g->section, "key", o->name, "type",
+                      kinds[o->kind], "default", initial.s, "range", range.s, "help", o->help);
         if (json_array_append_new(rows, row)) rc = fans_fail(FANS_ENOMEM, "out of memory");
     }
     text_free(&initial);
@@ -173,12 +177,126 @@ static int list_options(const char *one, table *out, json_t *rows)
 static int list_algos(const char *one, table *out, json_t *rows)
 {
     (void)one;
+    table_row(out, "algorithm", "what it does", "told of the factors", "sections");
     for (int i = 0; i < algo_count(); i++) {
         const fans_algo_def *a = algo_at(i);
-        table_row(out, a->name, a->help);
-        json_array_append_new(rows, json_pack("{ss ss}", "name", a->name, "help", a->help));
+        char sections[256] = "";
+        for (int k = 0; a->groups && a->groups[k]; k++) {
+            size_t n = strlen(sections);
+            snprintf(sections + n, sizeof sections - n, "%s%s", k ? ", " : "",
+                     a->groups[k]()->section);
+        }
+        table_row(out, a->name, a->help, algo_told(a), sections);
+        json_array_append_new(rows, json_pack("{ss ss ss ss}", "name", a->name, "help", a->help,
+                                              "told", algo_told(a), "sections", sections));
     }
     return 0;
+}
+
+/* ---- Markdown: what the rows of a list say, as the pages of docs/reference ------------------- */
+
+typedef struct column {
+    const char *key, *title;
+} column;
+
+static void markdown_cell(text *out, const json_t *cell, bool code)
+{
+    const char *s = json_string_value(cell), *mark = code ? "`" : "";
+    text_add(out, " %s", mark);
+    if (!s) text_add(out, "%g", json_number_value(cell));
+    for (; s && *s; s++) text_add(out, *s == '|' ? "\\%c" : "%c", *s);
+    text_add(out, "%s |", mark);
+}
+
+static void markdown_sentence(text *out, const char *s)
+{
+    text_add(out, "%c%s.", toupper((unsigned char)*s), s + 1);
+}
+
+/* One row each; `section`, where it is not NULL, picks those that have it. The first column is
+ * code. */
+static void markdown_table(text *out, const json_t *rows, const column *columns,
+                           const char *section)
+{
+    size_t i;
+    const json_t *row;
+    text_add(out, "\n|");
+    for (const column *c = columns; c->key; c++) text_add(out, " %s |", c->title);
+    text_add(out, "\n|");
+    for (const column *c = columns; c->key; c++) text_add(out, "---|");
+    text_add(out, "\n");
+    json_array_foreach(rows, i, row)
+    {
+        const char *in = json_string_value(json_object_get(row, "section"));
+        if (section && in && strcmp(in, section)) continue;
+        text_add(out, "|");
+        for (const column *c = columns; c->key; c++)
+            markdown_cell(out, json_object_get(row, c->key), c == columns);
+        text_add(out, "\n");
+    }
+}
+
+static void markdown_algos(const json_t *rows, text *out)
+{
+    static const column columns[] = {{"name", "algorithm"},
+                                     {"help", "what it does"},
+                                     {"told", "told of the factors"},
+                                     {"sections", "sections of the config"},
+                                     {0}};
+    markdown_table(out, rows, columns, NULL);
+}
+
+static void markdown_env(const json_t *env, text *out)
+{
+    static const column factors[] = {{"name", "factor"},
+                                     {"kind", "changes the"},
+                                     {"low", "from"},
+                                     {"high", "to"},
+                                     {"initial", "default"},
+                                     {"help", "meaning"},
+                                     {0}};
+    static const column options[] = {{"name", "option"},     {"low", "from"},     {"high", "to"},
+                                     {"initial", "default"}, {"help", "meaning"}, {0}};
+    const char *name, *help;
+    int observations, actions, horizon;
+    json_t *f, *o;
+    json_unpack((json_t *)env, "{ss ss si si si so so}", "name", &name, "help", &help,
+                "observations", &observations, "actions", &actions, "horizon", &horizon, "factors",
+                &f, "options", &o);
+    text_add(out, "\n## %s\n\n", name);
+    markdown_sentence(out, help);
+    text_add(out, " %d observations, %d actions, %d steps an episode.\n", observations, actions,
+             horizon);
+    if (json_array_size(f)) markdown_table(out, f, factors, NULL);
+    if (json_array_size(o)) markdown_table(out, o, options, NULL);
+}
+
+static void markdown_envs(const json_t *rows, text *out)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row) markdown_env(row, out);
+}
+
+static void markdown_ops(const json_t *rows, text *out)
+{
+    static const column columns[] = {{"name", "operator"}, {"help", "what it computes"}, {0}};
+    markdown_table(out, rows, columns, NULL);
+}
+
+static void markdown_options(const json_t *rows, text *out)
+{
+    static const column columns[] = {{"key", "key"},         {"type", "type"},
+                                     {"default", "default"}, {"range", "range"},
+                                     {"help", "meaning"},    {0}};
+    const option_group *g;
+    for (int i = 0; (g = section_at(i)); i++) {
+        size_t named = strcspn(g->section, "*");
+        text_add(out, "\n## [%.*s%s]\n\n", (int)named, g->section, g->section[named] ? "NAME" : "");
+        markdown_sentence(out, g->help);
+        text_add(out, "\n");
+        markdown_table(out, rows, columns, g->section);
+    }
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -187,10 +305,11 @@ static const struct {
     const char *name;
     bool takes_one;
     int (*fill)(const char *one, table *out, json_t *rows); /* adds rows to both */
-} lists[] = {{"algos", false, list_algos},
-             {"envs", true, list_envs},
-             {"ops", false, list_ops},
-             {"options", false, list_options}};
+    void (*markdown)(const json_t *rows, text *out);
+} lists[] = {{"algos", false, list_algos, markdown_algos},
+             {"envs", true, list_envs, markdown_envs},
+             {"ops", false, list_ops, markdown_ops},
+             {"options", false, list_options, markdown_options}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
 static int find(const char *what)
@@ -205,16 +324,40 @@ static int find(const char *what)
                      *hint ? hint : "; there are algos, envs, ops and options");
 }
 
+static int print_list(int which, const char *one, const char *json, bool markdown)
+{
+    table out = {0};
+    text page = {0};
+    json_t *rows = json_array();
+    int rc = lists[which].fill(one, &out, rows);
+    if (rc == 0 && markdown) {
+        lists[which].markdown(rows, &page);
+        rc = text_done(&page);
+    }
+    if (rc == 0)
+        rc = cli_write_json(json, rows);
+    else
+        json_decref(rows);
+    if (rc == 0 && markdown)
+        fputs(page.s, stdout);
+    else if (rc == 0)
+        rc = table_print(&out);
+    table_free(&out);
+    text_free(&page);
+    return rc;
+}
+
 int cmd_list(int argc, char **argv)
 {
     const char *what, *one = NULL, *json = NULL;
+    bool markdown = false;
     const arg args[] = {
         ARG_WORD("LIST", &what,
                  "algos (algorithms), envs (environments), ops (operators of the numeric core) or "
-                 "options (of a "
-                 "config file)"),
+                 "options (of a config file)"),
         ARG_MAYBE("ENV", &one,
                   "envs: list only this one, by its name or the path of a shared library"),
+        ARG_FLAG("markdown", &markdown, "print Markdown, as in docs/reference"),
         ARG_JSON(&json),
     };
     int rc = args_parse("list", ARGS(args), argc, argv);
@@ -223,15 +366,5 @@ int cmd_list(int argc, char **argv)
     if (which < 0) return which;
     if (one && !lists[which].takes_one)
         return fans_fail(CLI_USAGE, "list: '%s' is one argument too many", one);
-
-    table out = {0};
-    json_t *rows = json_array();
-    rc = lists[which].fill(one, &out, rows);
-    if (rc == 0)
-        rc = cli_write_json(json, rows);
-    else
-        json_decref(rows);
-    if (rc == 0) rc = table_print(&out);
-    table_free(&out);
-    return rc;
+    return print_list(which, one, json, markdown);
 }

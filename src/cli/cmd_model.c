@@ -69,9 +69,19 @@ typedef struct fit {
     bool resume;
     text_list settings;
     model_run m;
-    lifetime *life;
-    fnvae_row *rows; /* a window */
 } fit;
+
+/* From a file, or lived with random actions. */
+static int fit_data(fit *k)
+{
+    int rc = 0;
+    model_run *m = &k->m;
+    if (k->data) return model_run_read(m, &m->data_rows, k->data, &m->data.transitions);
+    TRY(model_run_replay(m, &m->data_rows, m->data.transitions));
+    TRY(model_run_collect(m, m->data_rows, 0, m->data.transitions));
+out:
+    return rc;
+}
 
 static int fit_prepare(fit *k)
 {
@@ -89,18 +99,10 @@ static int fit_prepare(fit *k)
     if (!k->data && k->m.data.transitions < k->m.o.window)
         TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
                       k->m.data.transitions, k->m.o.window));
+    TRY(fit_data(k));
     TRY(model_run_make(&k->m, k->device, precision, k->threads));
-    if (k->data)
-        TRY(model_run_read(&k->m, &k->life, k->data));
-    else
-        TRY(model_run_collect(&k->m, &k->life, 0, k->m.data.transitions));
-    k->m.data.transitions = lifetime_count(k->life);
-    TRY((k->rows = mem_alloc((size_t)k->m.o.window * sizeof *k->rows)) ? 0 : FANS_ENOMEM);
     if (k->resume) return model_run_resume(&k->m, k->out);
-    for (int i = 0; i < lifetime_count(k->life); i++) {
-        fnvae_row row = lifetime_at(k->life, i);
-        fnvae_observe(k->m.f, 0, &row);
-    }
+    model_run_observe(&k->m);
 out:
     return rc;
 }
@@ -113,32 +115,17 @@ static void report(const fnvae *f, int update)
     fprintf(stderr, "\n");
 }
 
-/* A window from anywhere, maybe spliced with the start of another episode. There is at least one
- * such start: where the window was cut. */
-static void draw_window(fit *k, rng *draw)
-{
-    int T = k->m.f->o.window, last = lifetime_count(k->life) - T;
-    lifetime_window(k->life, (int)rng_below(draw, (uint32_t)last + 1), T, k->rows);
-    int cut = fnvae_cut(k->m.f, k->rows, draw), i;
-    if (cut == T) return;
-    do i = (int)rng_below(draw, (uint32_t)(last + cut + 1));
-    while (!lifetime_at(k->life, i).first);
-    lifetime_window(k->life, i, T - cut, k->rows + cut);
-    k->rows[cut].jump = k->rows[cut].change = true;
-}
-
-/* What update u learns from depends on the seed and u alone, so a fit can resume anywhere. */
+/* What update u learns from depends on the seed and on u alone: a fit can be resumed.
+ */
 static int fit_run(fit *k)
 {
     fnvae *f = k->m.f;
     int rc = 0;
     int stop = k->stop > 0 && k->stop < f->o.updates ? k->stop : f->o.updates;
+    replay_sync(k->m.data_rows);
     for (int u = (int)f->update; u < stop; u++) {
         rng windows = rng_stream((uint64_t)k->m.data.seed, "windows", (uint32_t)u);
-        for (int b = 0; b < f->o.batch; b++) {
-            draw_window(k, &windows);
-            fnvae_window(f, 0, b, k->rows, &windows);
-        }
+        fnvae_fill(f, &windows, k->m.pool);
         TRY(fnvae_update(f));
         if (k->report && (u + 1) % k->report == 0) report(f, u + 1);
         if (k->save && (u + 1) % k->save == 0) TRY(model_run_save(&k->m, k->out));
@@ -168,7 +155,7 @@ static int fit_finish(fit *k, double seconds)
     json_object_set_new(figures, "precision", json_string(k->precision));
     json_object_set_new(figures, "seconds", json_real(seconds));
     json_object_set_new(figures, "costs", costs_json(k->m.f));
-    json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.f->g)));
+    json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.graph)));
     TRY(cli_write_json(k->json, figures));
     TRY(print_eval(&k->m, &e));
     printf("%d updates on %d transitions in %.1f s\n", (int)k->m.f->update, k->m.data.transitions,
@@ -212,8 +199,6 @@ static int model_fit(int argc, char **argv)
     TRY(fit_run(&k));
     TRY(fit_finish(&k, os_now() - start));
 out:
-    mem_free(k.rows);
-    lifetime_free(k.life);
     model_run_free(&k.m);
     return rc;
 }

@@ -57,6 +57,7 @@ static sums sum_up(const session *s)
     sums all = {.episodes = INT64_MAX};
     double lived = 0, seconds = 1e-9;
     for (int i = 0; i < s->training_count; i++) {
+        if (!s->trainings[i]) continue; /* its only run has failed */
         train_progress p = training_progress(s->trainings[i]);
         double runs = training_count(s->trainings[i]);
         all.steps += (double)p.steps * runs;
@@ -71,34 +72,36 @@ static sums sum_up(const session *s)
     return all;
 }
 
-/* The final returns of an entry so far: mean and standard deviation over its seeds. */
+/* The final returns of an entry so far: mean and standard deviation over the seeds that have not
+ * failed. */
 typedef struct spread {
     double mean, sd;
+    int count;
 } spread;
 
 static double final_of(const session *s, int entry, int seed)
 {
-    const session_run *r = session_run_of(s, entry, seed);
-    return training_final(s->trainings[r->training], r->replica);
+    return session_final(s, session_run_of(s, entry, seed));
 }
 
 /* How many episodes that return is the mean of. */
 static int recent_of(const session *s, int seed)
 {
-    const session_run *r = session_run_of(s, 0, seed);
-    return training_recent(s->trainings[r->training], r->replica);
+    return session_recent(s, session_run_of(s, 0, seed));
 }
 
 static spread spread_of(const session *s, int entry)
 {
     spread x = {0};
-    int n = s->seeds;
-    for (int i = 0; i < n; i++) x.mean += final_of(s, entry, i) / n;
-    for (int i = 0; n > 1 && i < n; i++) {
+    for (int i = 0; i < s->seeds; i++) x.count += !session_run_of(s, entry, i)->fault;
+    for (int i = 0; i < s->seeds; i++)
+        if (!session_run_of(s, entry, i)->fault) x.mean += final_of(s, entry, i) / x.count;
+    for (int i = 0; x.count > 1 && i < s->seeds; i++) {
         double d = final_of(s, entry, i) - x.mean;
-        x.sd += d * d / (n - 1);
+        if (!session_run_of(s, entry, i)->fault) x.sd += d * d / (x.count - 1);
     }
     x.sd = sqrt(x.sd);
+    if (x.count == 0) x.mean = NAN;
     return x;
 }
 
@@ -188,10 +191,7 @@ static int write_results(const session *s, const char *folder, int first, int co
     char path[RUN_PATH + 16];
     json_t *all = json_array();
     for (int i = first; i < first + count; i++) {
-        const session_run *r = &s->runs[i];
-        json_t *one = training_result(s->trainings[r->training], r->replica);
-        json_object_set_new(one, "run", json_string(r->folder));
-        json_array_append_new(all, one);
+        json_array_append_new(all, session_result(s, &s->runs[i]));
     }
     json_t *file = json_pack("{s:o}", "runs", all);
     snprintf(path, sizeof path, "%s/result.json", folder);
@@ -215,7 +215,7 @@ static int report_json(const session *s, const char *json)
     json_t *all = json_array();
     for (int i = 0; i < s->run_count; i++) {
         const session_run *r = &s->runs[i];
-        double final = training_final(s->trainings[r->training], r->replica);
+        double final = session_final(s, r);
         json_t *number = isnan(final) ? json_null() : json_real(final);
         json_array_append_new(all,
                               json_pack("{s:s, s:o}", "run", r->folder, "final_return", number));
@@ -229,15 +229,28 @@ static int report(const session *s, const char *json)
     int rc = report_json(s, json);
     if (rc < 0) return rc;
     for (int i = 0; s->entry_count == 1 && i < s->seeds; i++)
-        printf("%s: return %.2f over the last %d episode%s\n", s->runs[i].folder, final_of(s, 0, i),
-               recent_of(s, i), plural(recent_of(s, i)));
+        if (!s->runs[i].fault)
+            printf("%s: return %.2f over the last %d episode%s\n", s->runs[i].folder,
+                   final_of(s, 0, i), recent_of(s, i), plural(recent_of(s, i)));
     for (int e = 0; s->run_count > 1 && e < s->entry_count; e++) {
         spread x = spread_of(s, e);
         printf("%s: return %.2f", s->entries[e].folder, x.mean);
-        if (s->seeds > 1) printf(" ± %.2f over %d seeds", x.sd, s->seeds);
+        if (s->seeds > 1) printf(" ± %.2f over %d seeds", x.sd, x.count);
         printf("\n");
     }
     return 0;
+}
+
+/* Runs that failed, a line each; the last one is the command's error. */
+static int tell_faults(const session *s)
+{
+    const char *last = NULL;
+    for (int i = 0; i < s->run_count; i++) {
+        if (!s->runs[i].fault) continue;
+        if (last) fprintf(stderr, "fans: %s\n", last);
+        last = s->runs[i].fault;
+    }
+    return last ? fans_fail(FANS_ENUMERIC, "%s", last) : 0;
 }
 
 /* Where the time went, over all trainings; on a GPU, waiting for updates is acting or observing. */
@@ -246,6 +259,7 @@ static void report_times(const session *s)
     train_times x = {0};
     double total = 0, each = 0;
     for (int i = 0; i < s->training_count; i++) {
+        if (!s->trainings[i]) continue;
         train_times t = training_times(s->trainings[i]);
         double seconds = training_progress(s->trainings[i]).seconds;
         total = fmax(total, seconds);
@@ -256,7 +270,7 @@ static void report_times(const session *s)
         x.observing += t.observing;
         x.saving += t.saving;
     }
-    double all = s->apart ? each : total; /* else they take turns and share it */
+    double all = s->threaded ? each : total; /* in turn, they share it */
     double one = all / 100, rest = all - x.worlds - x.acting - x.updating - x.observing - x.saving;
     if (total < 1) return;
     printf(
@@ -267,9 +281,9 @@ static void report_times(const session *s)
 }
 
 /* 0 when all is done, CLI_SIGNAL + a signal when that stopped it. */
-static int train(const session *s, watch *eye)
+static int train(session *s, watch *eye)
 {
-    int rc = trainings_run(s->trainings, s->training_count, s->apart, look, eye);
+    int rc = session_train(s, look, eye);
     if (eye->terminal && !eye->quiet && rc != 0) printf("\n");
     if (rc == FANS_ESTOP) {
         sums all = sum_up(s);
@@ -352,6 +366,7 @@ int cmd_train(int argc, char **argv)
     if (rc == 0) {
         TRY(gather_results(&s, w.out));
         TRY(report(&s, json));
+        TRY(tell_faults(&s));
     }
 out:
     session_close(&s);

@@ -345,7 +345,7 @@ out:
 int checkpoint_peek(const char *path, const char *name, int64_t *value)
 {
     opened f;
-    state_item item = {.type = STATE_I64, .data = value};
+    state_item item = {.type = FANS_I64, .data = value};
     snprintf(item.name, sizeof item.name, "%s", name);
     int rc = open_file(&f, path);
     if (rc == 0) rc = load_plain(&f, path, &item, (char *)value);

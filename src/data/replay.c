@@ -2,6 +2,7 @@
 #include "data/replay.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,39 +11,69 @@
 
 enum { STEP = 0, TERMINATED = 1, LAST = 2 }; /* what a row is: bits */
 
+/* One table of values, [lanes][capacity][width]. */
+typedef struct column {
+    size_t width, size; /* numbers of a row; bytes of a number */
+    void *data;
+    nn_var table;
+    bool changed; /* all of it is news to the backend */
+} column;
+
 struct replay {
     replay_shape z;
-    int rows;      /* per lane */
-    int width;     /* of a step: obs, action, reward, terminated */
+    int lanes, capacity;
+    column steps; /* obs | action | reward | terminated: one gather for all of a row */
+    column beside[REPLAY_COLUMNS];
     int64_t *head; /* [lanes] rows ever written */
-    float *steps;  /* [lanes][rows][width] */
-    float *extra;  /* [lanes][rows][extra] */
-    uint8_t *kind; /* [lanes][rows] */
+    uint8_t *kind; /* [lanes][capacity] */
     int64_t *segment;
+    nn_place *fresh; /* [2 lanes] rows written since the last sync, while they are few */
+    int fresh_count;
+    bool recorded;
     arena *memory;
 };
 
+/* ---- making and freeing ---------------------------------------------------------------------- */
+
+static int declare(replay *r, column *c, nn_type type, int width)
+{
+    c->width = (size_t)width;
+    c->size = type == NN_U8 ? 1 : sizeof(float);
+    size_t rows = (size_t)r->lanes * (size_t)r->capacity;
+    return arena_declare(r->memory, &c->data, rows * c->width * c->size);
+}
+
+static int claim(replay *r)
+{
+    size_t lanes = (size_t)r->lanes, rows = lanes * (size_t)r->capacity;
+    int rc = 0;
+    TRY(arena_new(&r->memory));
+    TRY(arena_declare(r->memory, &r->head, lanes * sizeof *r->head));
+    TRY(declare(r, &r->steps, NN_F32, r->z.obs + r->z.act + 2));
+    for (int c = 0; c < r->z.column_count; c++)
+        TRY(declare(r, &r->beside[c], r->z.columns[c].type, r->z.columns[c].width));
+    TRY(arena_declare(r->memory, &r->kind, rows));
+    TRY(arena_declare(r->memory, &r->segment, rows * sizeof *r->segment));
+    TRY(arena_declare(r->memory, &r->fresh, 2 * lanes * sizeof *r->fresh));
+    TRY(arena_commit(r->memory));
+out:
+    return rc;
+}
+
 int replay_new(replay **out, replay_shape z)
 {
-    assert(z.lanes >= 1 && z.steps >= 1 && z.horizon >= 1);
+    assert(z.replicas >= 1 && z.worlds >= 1 && z.steps >= 1 && z.horizon >= 1);
+    assert(z.column_count <= REPLAY_COLUMNS);
     replay *r = mem_alloc(sizeof *r);
     if (!r) return FANS_ENOMEM;
-    int rc = 0;
     r->z = z;
-    r->rows = z.steps + z.steps / z.horizon + 2;
-    r->width = z.obs + z.act + 2;
-    size_t all = (size_t)z.lanes * (size_t)r->rows;
-    TRY(arena_new(&r->memory));
-    TRY(arena_declare(r->memory, &r->head, (size_t)z.lanes * sizeof *r->head));
-    TRY(arena_declare(r->memory, &r->steps, all * (size_t)r->width * sizeof(float)));
-    TRY(arena_declare(r->memory, &r->extra, all * (size_t)z.extra * sizeof(float)));
-    TRY(arena_declare(r->memory, &r->kind, all));
-    TRY(arena_declare(r->memory, &r->segment, all * sizeof *r->segment));
-    TRY(arena_commit(r->memory));
-    *out = r;
-    return 0;
-out:
-    replay_free(r);
+    r->lanes = z.replicas * z.worlds;
+    r->capacity = z.steps + z.steps / z.horizon + 2;
+    int rc = claim(r);
+    if (rc < 0)
+        replay_free(r);
+    else
+        *out = r;
     return rc;
 }
 
@@ -53,171 +84,396 @@ void replay_free(replay *r)
     mem_free(r);
 }
 
-replay_memory replay_memory_of(replay *r)
+const replay_shape *replay_shape_of(const replay *r)
 {
-    return (replay_memory){r->steps, r->extra, r->rows, r->width};
+    return &r->z;
 }
 
-/* Where row `i` of a lane's life lies. */
+/* ---- storing --------------------------------------------------------------------------------- */
+
+/* Where row i of a lane's life lies among all. */
 static size_t place(const replay *r, int lane, int64_t i)
 {
-    return (size_t)lane * (size_t)r->rows + (size_t)(i % r->rows);
+    return (size_t)lane * (size_t)r->capacity + (size_t)(i % r->capacity);
 }
 
-/* Begins the lane's next row with what every row has. */
-static float *begin(replay *r, int lane, const float *obs, const float *extra, int kind,
-                    int64_t segment)
+/* Where the rows of a replica begin. */
+static size_t base_of(const replay *r, int replica)
 {
-    size_t at = place(r, lane, r->head[lane]++), n = (size_t)r->z.extra;
-    float *step = r->steps + at * (size_t)r->width;
-    memset(step, 0, (size_t)r->width * sizeof *step);
-    memcpy(step, obs, (size_t)r->z.obs * sizeof *step);
-    if (n && extra) memcpy(r->extra + at * n, extra, n * sizeof *r->extra);
+    return place(r, replica * r->z.worlds, 0);
+}
+
+static void put(column *c, size_t at, const void *values, int lane)
+{
+    size_t bytes = c->width * c->size;
+    if (values)
+        memcpy((char *)c->data + at * bytes, (const char *)values + (size_t)lane * bytes, bytes);
+}
+
+static void note_fresh(replay *r, int lane, size_t at)
+{
+    if (r->fresh_count == 2 * r->lanes) {
+        r->steps.changed = true; /* too many to name: everything is sent */
+        for (int c = 0; c < r->z.column_count; c++) r->beside[c].changed = true;
+        r->fresh_count = 0;
+    }
+    int replica = lane / r->z.worlds;
+    r->fresh[r->fresh_count++] = (nn_place){replica, (int)(at - base_of(r, replica))};
+}
+
+/* Begins the lane's next row with what every row has; returns the numbers of the step. */
+static float *begin(replay *r, int lane, const float *obs, int kind, int64_t segment,
+                    const void *const *columns)
+{
+    size_t at = place(r, lane, r->head[lane]++), d = (size_t)r->z.obs;
+    float *step = (float *)r->steps.data + at * r->steps.width;
+    memset(step, 0, r->steps.width * sizeof *step);
+    memcpy(step, obs + (size_t)lane * d, d * sizeof *step);
+    for (int c = 0; columns && c < r->z.column_count; c++) put(&r->beside[c], at, columns[c], lane);
     r->kind[at] = (uint8_t)kind;
     r->segment[at] = segment;
-    return step;
+    note_fresh(r, lane, at);
+    return step + d;
 }
 
-int replay_add(replay *r, int lane, const replay_step *s, int places[2])
+static void add(replay *r, int lane, const fans_moment *before, const float *action,
+                const fans_outcome *o, const void *const *columns, const void *const *ends)
 {
-    int count = 0, obs = r->z.obs, act = r->z.act;
-    places[count++] = (int)(r->head[lane] % r->rows);
-    float *step = begin(r, lane, s->obs, s->extra, s->terminated ? TERMINATED : STEP, s->segment);
-    memcpy(step + obs, s->action, (size_t)act * sizeof *step);
-    step[obs + act] = s->reward;
-    step[obs + act + 1] = s->terminated;
-    if (!s->ended) return count;
-    places[count++] = (int)(r->head[lane] % r->rows);
-    begin(r, lane, s->next, s->next_extra, LAST, s->segment);
-    return count;
+    size_t m = (size_t)r->z.act;
+    bool terminated = o->terminated[lane] != 0;
+    float *step =
+        begin(r, lane, before->obs, terminated ? TERMINATED : STEP, before->segment[lane], columns);
+    memcpy(step, action + (size_t)lane * m, m * sizeof *step);
+    step[m] = o->reward[lane];
+    step[m + 1] = terminated;
+    if (terminated || o->truncated[lane])
+        begin(r, lane, o->next_obs, LAST, before->segment[lane], ends);
+}
+
+void replay_add(replay *r, const fans_moment *before, const float *action,
+                const fans_outcome *outcome, const void *const *columns, const void *const *ends)
+{
+    for (int lane = 0; lane < r->lanes; lane++)
+        add(r, lane, before, action, outcome, columns, ends);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+int replay_capacity(const replay *r)
+{
+    return r->capacity;
 }
 
 int replay_rows(const replay *r, int lane)
 {
-    return r->head[lane] < r->rows ? (int)r->head[lane] : r->rows;
+    return r->head[lane] < r->capacity ? (int)r->head[lane] : r->capacity;
 }
 
-int replay_capacity(const replay *r)
+static int64_t oldest(const replay *r, int lane)
 {
-    return r->rows;
+    return r->head[lane] - replay_rows(r, lane);
 }
 
-/* The rows to draw from. All but the newest have their successor; the newest is last of an episode,
- * or not ready. */
-static int drawable(const replay *r, int lane)
+static bool is_last(const replay *r, size_t at)
 {
-    int rows = replay_rows(r, lane);
-    return rows > 0 ? rows - 1 : 0;
+    return (r->kind[at] & LAST) != 0;
 }
 
-/* A row that is a step with its successor: drawn until one comes up. At most one row in two is not.
- */
+replay_row replay_at(const replay *r, int lane, int i)
+{
+    size_t at = place(r, lane, oldest(r, lane) + i), d = (size_t)r->z.obs, m = (size_t)r->z.act;
+    const float *step = (const float *)r->steps.data + at * r->steps.width;
+    return (replay_row){.obs = step,
+                        .action = step + d,
+                        .reward = step[d + m],
+                        .last = is_last(r, at),
+                        .terminated = (r->kind[at] & TERMINATED) != 0,
+                        .segment = r->segment[at],
+                        .number = (int32_t)(at - base_of(r, lane / r->z.worlds))};
+}
+
+void *replay_beside(const replay *r, int lane, int i, int c)
+{
+    const column *x = &r->beside[c];
+    return (char *)x->data + place(r, lane, oldest(r, lane) + i) * x->width * x->size;
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+/* A row that is a step with its successor: drawn until one comes up. All rows but the newest have
+ * their successor, and at most one in two is the last of an episode. */
 static int64_t draw(const replay *r, int lane, rng *stream)
 {
-    int64_t oldest = r->head[lane] - replay_rows(r, lane);
+    int rows = replay_rows(r, lane);
+    assert(rows > 1);
     for (;;) {
-        int64_t i = oldest + rng_below(stream, (uint32_t)drawable(r, lane));
-        if (!(r->kind[place(r, lane, i)] & LAST)) return i;
+        int64_t i = oldest(r, lane) + rng_below(stream, (uint32_t)(rows - 1));
+        if (!is_last(r, place(r, lane, i))) return i;
     }
 }
 
-void replay_draw(const replay *r, int first, int lanes, rng *stream, int n, float *at, float *next)
+void replay_draw(const replay *r, int replica, rng *stream, int n, int32_t *at, int32_t *next)
 {
-    size_t base = place(r, first, 0);
+    int worlds = r->z.worlds, first = replica * worlds;
+    size_t base = base_of(r, replica);
     for (int k = 0; k < n; k++) {
-        int lane = first + (lanes > 1 ? (int)rng_below(stream, (uint32_t)lanes) : 0);
-        assert(drawable(r, lane) > 0);
+        int lane = first + (worlds > 1 ? (int)rng_below(stream, (uint32_t)worlds) : 0);
         int64_t i = draw(r, lane, stream);
-        at[k] = (float)(place(r, lane, i) - base);
-        next[k] = (float)(place(r, lane, i + 1) - base);
+        at[k] = (int32_t)(place(r, lane, i) - base);
+        next[k] = (int32_t)(place(r, lane, i + 1) - base);
+    }
+}
+
+/* A row, and its lane's ring. */
+typedef struct cursor {
+    const replay *r;
+    size_t lane, at;
+} cursor;
+
+static cursor cursor_at(const replay *r, int replica, int32_t number)
+{
+    size_t at = base_of(r, replica) + (size_t)number;
+    return (cursor){r, at / (size_t)r->capacity, at};
+}
+
+/* One row on, or back; false at the newest, or oldest, row. */
+static bool forward(cursor *c)
+{
+    size_t n = (size_t)c->r->capacity, newest = place(c->r, (int)c->lane, c->r->head[c->lane] - 1);
+    if (c->at == newest) return false;
+    c->at = c->lane * n + (c->at + 1) % n;
+    return true;
+}
+
+static bool back(cursor *c)
+{
+    size_t n = (size_t)c->r->capacity, end = place(c->r, (int)c->lane, oldest(c->r, (int)c->lane));
+    if (c->at == end) return false;
+    c->at = c->lane * n + (c->at + n - 1) % n;
+    return true;
+}
+
+static int32_t number_of(const cursor *c, int replica)
+{
+    return (int32_t)(c->at - base_of(c->r, replica));
+}
+
+void replay_ahead(const replay *r, int replica, int n, const int32_t *at, int steps,
+                  double discount, int32_t *next, float *reward, float *rest)
+{
+    for (int k = 0; k < n; k++) {
+        cursor c = cursor_at(r, replica, at[k]);
+        double sum = 0, weight = 1;
+        for (int i = 0; i < steps && !is_last(r, c.at); i++) {
+            size_t reward_at = c.at * r->steps.width + (size_t)(r->z.obs + r->z.act);
+            double gain = weight * (double)((const float *)r->steps.data)[reward_at];
+            bool ends = (r->kind[c.at] & TERMINATED) != 0;
+            if (!forward(&c)) break; /* the newest step has no successor yet */
+            sum += gain;
+            weight = ends ? 0 : weight * discount;
+        }
+        next[k] = number_of(&c, replica);
+        reward[k] = (float)sum;
+        rest[k] = (float)weight;
     }
 }
 
 /* How many steps of its segment were lived before a row: as far as is remembered, at most `most`.
  */
-static int lived_before(const replay *r, size_t at, int most)
+static int lived_before(cursor c, int most)
 {
-    size_t rows = (size_t)r->rows, lane = at / rows, here = at;
-    size_t oldest = place(r, (int)lane, r->head[lane] - replay_rows(r, (int)lane));
+    int64_t segment = c.r->segment[c.at];
     int lived = 0;
-    while (lived < most && here != oldest) {
-        here = lane * rows + (here + rows - 1) % rows;
-        if (r->segment[here] != r->segment[at]) break;
-        lived += !(r->kind[here] & LAST); /* from one episode to the next nothing is lived */
-    }
+    while (lived < most && back(&c) && c.r->segment[c.at] == segment)
+        lived += !is_last(c.r, c.at); /* from one episode to the next nothing is lived */
     return lived;
 }
 
-/* The row so many steps behind one, or the last so far of its segment. */
-static size_t later(const replay *r, size_t at, int steps)
+/* So many steps later, or the newest row of the segment. */
+static cursor later(cursor c, int steps)
 {
-    size_t rows = (size_t)r->rows, lane = at / rows, here = at;
-    size_t newest = place(r, (int)lane, r->head[lane] - 1);
-    for (int lived = 0; lived < steps && here != newest;) {
-        size_t next = lane * rows + (here + 1) % rows;
-        if (r->segment[next] != r->segment[at]) break;
-        lived += !(r->kind[here] & LAST);
-        here = next;
+    int64_t segment = c.r->segment[c.at];
+    for (int lived = 0; lived < steps;) {
+        cursor next = c;
+        if (!forward(&next) || next.r->segment[next.at] != segment) break;
+        lived += !is_last(c.r, c.at);
+        c = next;
     }
-    return here;
+    return c;
 }
 
-void replay_settled(const replay *r, int first, int n, const float *at, int steps, float *to)
+void replay_hindsight(const replay *r, int replica, int n, const int32_t *at, int steps,
+                      int32_t *to)
 {
-    size_t base = place(r, first, 0);
     for (int k = 0; k < n; k++) {
-        size_t here = base + (size_t)at[k];
-        to[k] = (float)(later(r, here, steps - lived_before(r, here, steps)) - base);
+        cursor c = cursor_at(r, replica, at[k]);
+        c = later(c, steps - lived_before(c, steps));
+        to[k] = number_of(&c, replica);
     }
 }
 
-replay_row replay_at(replay *r, int lane, int i)
+void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows, bool *same)
 {
-    size_t at = place(r, lane, r->head[lane] - replay_rows(r, lane) + i);
-    const float *step = r->steps + at * (size_t)r->width;
-    return (replay_row){.obs = step,
-                        .action = step + r->z.obs,
-                        .extra = r->extra + at * (size_t)r->z.extra,
-                        .reward = step[r->z.obs + r->z.act],
-                        .last = (r->kind[at] & LAST) != 0,
-                        .terminated = (r->kind[at] & TERMINATED) != 0,
-                        .segment = r->segment[at],
-                        .place = (int)(at - place(r, lane, 0))};
-}
-
-int replay_news(const replay *r, int lane, int64_t *seen, replay_stretch out[2])
-{
-    int64_t head = r->head[lane], oldest = head - replay_rows(r, lane);
-    int64_t from = *seen > oldest ? *seen : oldest;
-    int n = 0, left = (int)(head - from), first = (int)(from % r->rows);
-    *seen = head;
-    while (left > 0) {
-        int count = first + left <= r->rows ? left : r->rows - first;
-        out[n++] = (replay_stretch){first, count};
-        left -= count;
-        first = 0;
+    cursor c = cursor_at(r, replica, at);
+    bool here = true, more = true;
+    for (int k = 0; k < count;) {
+        more = more && back(&c);
+        if (more && is_last(r, c.at)) {
+            here = false;
+            continue;
+        }
+        rows[k] = more ? number_of(&c, replica) : -1;
+        same[k++] = more && here;
     }
-    return n;
 }
 
-static void list(state_list *s, const char *prefix, const char *name, state_type type, int rows,
-                 int width, void *data)
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* The step that begins in row i of a lane; the next row must be there. */
+static replay_step step_at(const replay *r, int lane, int i)
+{
+    replay_row here = replay_at(r, lane, i);
+    replay_step s = {.at = here.number, .next = replay_at(r, lane, i + 1).number};
+    if (i == 0) return s; /* a life begins here, or what was before is forgotten */
+    replay_row before = replay_at(r, lane, i - 1);
+    s.change = before.segment != here.segment;
+    s.first = before.last;
+    return s;
+}
+
+bool replay_window(const replay *r, int lane, int i, int count, replay_step *steps)
+{
+    int n = replay_rows(r, lane), got = 0;
+    for (; got < count && i + 1 < n; i++)
+        if (!replay_at(r, lane, i).last) steps[got++] = step_at(r, lane, i);
+    return got == count;
+}
+
+int replay_list_steps(const replay *r, int lane, int *rows)
+{
+    int n = replay_rows(r, lane), count = 0;
+    for (int i = 0; i + 1 < n; i++)
+        if (!replay_at(r, lane, i).last) rows[count++] = i;
+    return count;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void record(replay *r, nn_graph *g, column *c, const char *name, nn_type type)
+{
+    c->table = nn_table(g, name, r->z.worlds * r->capacity, (int)c->width, type, c->data);
+}
+
+void replay_record(replay *r, nn_graph *g)
+{
+    record(r, g, &r->steps, "steps", NN_F32);
+    for (int c = 0; c < r->z.column_count; c++)
+        record(r, g, &r->beside[c], r->z.columns[c].name, r->z.columns[c].type);
+    r->recorded = true;
+}
+
+nn_var replay_gather(const replay *r, nn_var at)
+{
+    return nn_gather(r->steps.table, at);
+}
+
+nn_var replay_obs(const replay *r, nn_var rows)
+{
+    return nn_slice(rows, 0, r->z.obs);
+}
+
+nn_var replay_action(const replay *r, nn_var rows)
+{
+    return nn_slice(rows, r->z.obs, r->z.act);
+}
+
+nn_var replay_reward(const replay *r, nn_var rows)
+{
+    return nn_slice(rows, r->z.obs + r->z.act, 1);
+}
+
+nn_var replay_terminated(const replay *r, nn_var rows)
+{
+    return nn_slice(rows, r->z.obs + r->z.act + 1, 1);
+}
+
+nn_var replay_gather_column(const replay *r, int c, nn_var at)
+{
+    return nn_gather(r->beside[c].table, at);
+}
+
+/* ---- the backend's copy ---------------------------------------------------------------------- */
+
+static void send_all(const replay *r, const column *c)
+{
+    for (int lane = 0; lane < r->lanes; lane++)
+        nn_table_send(c->table, lane / r->z.worlds, lane % r->z.worlds * r->capacity,
+                      replay_rows(r, lane));
+}
+
+static void send(replay *r, column *c)
+{
+    if (c->changed)
+        send_all(r, c);
+    else if (r->fresh_count > 0)
+        nn_table_send_rows(c->table, r->fresh, r->fresh_count);
+    c->changed = false;
+}
+
+void replay_sync(replay *r)
+{
+    assert(r->recorded);
+    send(r, &r->steps);
+    for (int c = 0; c < r->z.column_count; c++) send(r, &r->beside[c]);
+    r->fresh_count = 0;
+}
+
+void replay_column_changed(replay *r, int c)
+{
+    r->beside[c].changed = true;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+/* What was loaded is news to the backend. */
+static int note_load(void *arg)
+{
+    replay *r = arg;
+    r->steps.changed = true;
+    for (int c = 0; c < r->z.column_count; c++) r->beside[c].changed = true;
+    return 0;
+}
+
+static void list(state_list *s, int world, const char *name, fans_type type, int64_t rows,
+                 int64_t width, void *data)
 {
     char full[96];
     if (width == 0) return;
-    snprintf(full, sizeof full, "%s/%s", prefix, name);
+    snprintf(full, sizeof full, "replay.%d/%s", world, name);
     state_add(s, full, type, 2, (int64_t[]){rows, width}, data);
     state_compress(s);
 }
 
-void replay_state(replay *r, int lane, const char *prefix, state_list *s)
+static void list_column(const replay *r, state_list *s, int lane, const char *name, const column *c)
 {
-    size_t at = (size_t)lane * (size_t)r->rows;
+    size_t at = place(r, lane, 0);
+    list(s, lane % r->z.worlds, name, c->size == 1 ? FANS_U8 : FANS_F32, r->capacity,
+         (int64_t)c->width, (char *)c->data + at * c->width * c->size);
+}
+
+void replay_state(replay *r, int replica, state_list *s)
+{
     char full[96];
-    snprintf(full, sizeof full, "%s/head", prefix);
-    state_add_number(s, full, STATE_I64, &r->head[lane]);
-    list(s, prefix, "steps", STATE_F32, r->rows, r->width, r->steps + at * (size_t)r->width);
-    list(s, prefix, "extra", STATE_F32, r->rows, r->z.extra, r->extra + at * (size_t)r->z.extra);
-    list(s, prefix, "kind", STATE_U8, r->rows, 1, r->kind + at);
-    list(s, prefix, "segment", STATE_I64, r->rows, 1, r->segment + at);
+    state_on_load(s, note_load, r);
+    for (int w = 0; w < r->z.worlds; w++) {
+        int lane = replica * r->z.worlds + w;
+        size_t at = place(r, lane, 0);
+        snprintf(full, sizeof full, "replay.%d/head", w);
+        state_add_number(s, full, FANS_I64, &r->head[lane]);
+        list_column(r, s, lane, "steps", &r->steps);
+        for (int c = 0; c < r->z.column_count; c++)
+            list_column(r, s, lane, r->z.columns[c].name, &r->beside[c]);
+        list(s, w, "kind", FANS_U8, r->capacity, 1, r->kind + at);
+        list(s, w, "segment", FANS_I64, r->capacity, 1, r->segment + at);
+    }
 }

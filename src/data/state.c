@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-void state_add(state_list *s, const char *name, state_type type, int rank, const int64_t *shape,
+void state_add(state_list *s, const char *name, fans_type type, int rank, const int64_t *shape,
                void *data)
 {
     assert(rank <= 4);
@@ -22,14 +22,14 @@ void state_add(state_list *s, const char *name, state_type type, int rank, const
     for (int i = 0; i < rank; i++) item->shape[i] = shape[i];
 }
 
-void state_add_number(state_list *s, const char *name, state_type type, void *data)
+void state_add_number(state_list *s, const char *name, fans_type type, void *data)
 {
     state_add(s, name, type, 0, NULL, data);
 }
 
 void state_add_bytes(state_list *s, const char *name, void *data, size_t n)
 {
-    state_add(s, name, STATE_U8, 1, (int64_t[]){(int64_t)n}, data);
+    state_add(s, name, FANS_U8, 1, (int64_t[]){(int64_t)n}, data);
 }
 
 static void add_param(state_list *s, const char *prefix, const char *block, nn_var v, real *data)
@@ -38,7 +38,7 @@ static void add_param(state_list *s, const char *prefix, const char *block, nn_v
     const char *own = strchr(nn_name_of(v), '.'); /* behind the group's name */
     nn_shape z = nn_shape_of(v);
     snprintf(name, sizeof name, "%s%s/%s", prefix, block, own ? own + 1 : nn_name_of(v));
-    state_add(s, name, sizeof(real) == 4 ? STATE_F32 : STATE_F64, 3, (int64_t[]){z.T, z.B, z.D},
+    state_add(s, name, sizeof(real) == 4 ? FANS_F32 : FANS_F64, 3, (int64_t[]){z.T, z.B, z.D},
               data);
     if (!s->failed) s->items[s->count - 1].graph = v.graph;
 }
@@ -120,7 +120,7 @@ void state_free(state_list *s)
     *s = (state_list){0};
 }
 
-size_t state_type_bytes(state_type type)
+size_t state_type_bytes(fans_type type)
 {
     static const size_t bytes[] = {4, 8, 8, 8, 1};
     return bytes[type];

@@ -9,13 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fans/algo.h"
 #include "nn/nn.h"
-
-typedef enum { STATE_F32, STATE_F64, STATE_I64, STATE_U64, STATE_U8 } state_type;
 
 typedef struct state_item {
     char name[96];
-    state_type type;
+    fans_type type;
     int rank;
     int64_t shape[4];
     void *data;
@@ -40,9 +39,9 @@ typedef struct state_list {
     bool failed;
 } state_list;
 
-void state_add(state_list *s, const char *name, state_type type, int rank, const int64_t *shape,
+void state_add(state_list *s, const char *name, fans_type type, int rank, const int64_t *shape,
                void *data);
-void state_add_number(state_list *s, const char *name, state_type type, void *data);
+void state_add_number(state_list *s, const char *name, fans_type type, void *data);
 void state_add_bytes(state_list *s, const char *name, void *data, size_t n);
 
 /* The parameters of one replica of a group under "prefix/name", its optimiser's moments under
@@ -65,7 +64,7 @@ void state_drop(state_list *s, const char *beginning);
 int state_done(const state_list *s);
 void state_free(state_list *s);
 
-size_t state_type_bytes(state_type type);
+size_t state_type_bytes(fans_type type);
 size_t state_item_bytes(const state_item *item);
 
 #endif

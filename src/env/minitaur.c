@@ -8,9 +8,9 @@
  * a 3 ms latency in their position control, 20 ms in the observation, and motors that switch off
  * when they are driven too hard for a second.
  *
- * The legs are the five-bar linkages of the robot, closed by constraints; docs/design/mujoco.md has
- * the measurement that they are stable. Rejected: the reduced leg (a hinge and a slide), which
- * needs made-up gains in place of the motor model. */
+ * The legs are the five-bar linkages of the robot, closed by constraints; that they are stable was
+ * measured (docs/notebook/2026-11-15-environments.md). Rejected: the reduced leg (a hinge and a
+ * slide), which needs made-up gains in place of the motor model. */
 #include <math.h>
 #include <string.h>
 

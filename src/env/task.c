@@ -29,7 +29,7 @@ static int build_group(task *t)
         const fans_env_option *o = &t->def->options[i];
         t->rows[common->count + i] = (option){
             .name = o->name,
-            .kind = OPTION_REAL,
+            .kind = FANS_OPTION_REAL,
             .offset = sizeof *t->options + i * sizeof(double),
             .initial = o->initial,
             .low = o->low,

@@ -12,7 +12,7 @@ typedef struct failure {
 } failure;
 
 struct worlds {
-    int n;
+    int n, each;
     world **list;
     failure *failures;
     pool *pool;
@@ -38,6 +38,7 @@ int worlds_new(worlds **out, const task *const *tasks, pool *p, const uint64_t *
     if (!ws) return FANS_ENOMEM;
     ws->pool = p;
     ws->n = n;
+    ws->each = each;
     ws->list = mem_alloc((size_t)n * sizeof(world *));
     ws->failures = mem_alloc((size_t)n * sizeof *ws->failures);
     if (!ws->list || !ws->failures) TRY(FANS_ENOMEM);
@@ -79,7 +80,8 @@ static int run_all(worlds *ws, const world_buffers *b, step_fn *step)
         for (int k = 0; k < j.items; k++) run_item(&j, k);
     for (int i = 0; i < ws->n; i++) {
         const failure *f = &ws->failures[i];
-        if (f->code < 0) return fans_fail(f->code, "world %d: %s", i, f->message);
+        if (f->code < 0)
+            return fans_fail_replica(f->code, i / ws->each, "world %d: %s", i, f->message);
     }
     return 0;
 }

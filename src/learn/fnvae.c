@@ -4,13 +4,11 @@
  * prediction of the dynamics, beta those of the reward, gamma the KL, plain what to expect without
  * theta, the masks reconstruction, KL and sparsity. Only phi follows the weighted total; so costs
  * are summed unweighted, and the weights stand as grad_scale on the edges that leave q_phi
- * (tests/double_nn_a1.c shows that this equals separate passes).
- *
- * Pixels would enter in front of `s` and `s1`: a state-inference network in the group phi. */
+ * (tests/nn/double_nn_a1.c shows that this equals separate passes).
+ */
 #include "learn/fnvae.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 
@@ -105,6 +103,34 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
                        NN_IN(theta_r), f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
+/* ---- what networks read ---------------------------------------------------------------------- */
+
+static nn_var in_units(const fnvae *f, int scale, nn_var x)
+{
+    return nn_mul(nn_add(x, f->shift[scale]), f->scale[scale]);
+}
+
+fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
+{
+    return (fnvae_seen){.s = in_units(f, SCALE_S, x.obs),
+                        .a = x.action,
+                        .s1 = in_units(f, SCALE_S, x.next_obs),
+                        .ds = in_units(f, SCALE_DS, nn_sub(x.next_obs, x.obs)),
+                        .r = in_units(f, SCALE_R, x.reward),
+                        .change = change,
+                        .state_s = NN_NONE,
+                        .state_r = NN_NONE};
+}
+
+/* Steps of the replay. */
+static fnvae_seen record_rows(const fnvae *f, nn_var at, nn_var next, nn_var change)
+{
+    nn_var now = replay_gather(f->replay, at), after = replay_gather(f->replay, next);
+    fnvae_lived x = {replay_obs(f->replay, now), replay_action(f->replay, now),
+                     replay_reward(f->replay, now), replay_obs(f->replay, after)};
+    return fnvae_record_seen(f, x, change);
+}
+
 /* ---- algorithm A1 ---------------------------------------------------------------------------- */
 
 /* What a transition tells beyond what is true on average, in units of its spread: `target` minus
@@ -153,21 +179,14 @@ void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s
 /* The posteriors of the windows, and samples of theta. */
 static void record_theta(fnvae *f)
 {
-    nn_var *in = f->in;
     if (f->o.observed) {
-        f->theta_s.mean = f->theta_s.sample = in[FNVAE_IN_theta_s];
-        f->theta_r.mean = f->theta_r.sample = in[FNVAE_IN_theta_r];
+        nn_var s = replay_gather_column(f->replay, FNVAE_COLUMN_THETA_S, f->at.var);
+        nn_var r = replay_gather_column(f->replay, FNVAE_COLUMN_THETA_R, f->at.var);
+        f->theta_s.mean = f->theta_s.sample = in_units(f, SCALE_THETA_S, s);
+        f->theta_r.mean = f->theta_r.sample = in_units(f, SCALE_THETA_R, r);
         return;
     }
-    fnvae_seen seen = {.s = in[FNVAE_IN_s],
-                       .a = in[FNVAE_IN_a],
-                       .s1 = in[FNVAE_IN_s1],
-                       .ds = in[FNVAE_IN_ds],
-                       .r = in[FNVAE_IN_r],
-                       .change = in[FNVAE_IN_change],
-                       .state_s = NN_NONE,
-                       .state_r = NN_NONE};
-    fnvae_record_posteriors(f, &seen, &f->theta_s, &f->theta_r);
+    fnvae_record_posteriors(f, &f->seen, &f->theta_s, &f->theta_r);
     f->cost[FNVAE_plain] = nn_add(f->plain_s.cost, f->plain_r.cost);
     f->theta_s.sample = nn_gauss_sample(f->theta_s.mean, f->theta_s.log_std);
     f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
@@ -197,7 +216,7 @@ static int list_losses(fnvae *f, nn_var *losses)
     return n;
 }
 
-static int record_plans(fnvae *f)
+int fnvae_plan(fnvae *f)
 {
     int rc = 0;
     nn_var losses[FNVAE_COST_COUNT + 1];
@@ -218,22 +237,60 @@ out:
     return rc;
 }
 
-static void record_inputs(fnvae *f)
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static int scale_width(const fnvae *f, int scale)
 {
-    int d = f->z.d, m = f->z.m, p = f->z.p, q = f->z.q;
-#define X(name, width) \
-    f->in[FNVAE_IN_##name] = nn_input(f->g, #name, f->o.window, f->o.batch, width);
-    FNVAE_INPUTS(X)
-#undef X
+    const int widths[FNVAE_SCALES] = {f->z.d, f->z.d, 1, f->z.p, f->z.q};
+    return widths[scale];
+}
+
+static int record_units(fnvae *f)
+{
+    int rc = 0, at = 0;
+    TRY(staged_numbers(&f->units, f->memory, f->g, "units", 1, 1,
+                       2 * (2 * f->z.d + 1 + f->z.p + f->z.q)));
+    for (int k = 0; k < FNVAE_SCALES; k++) {
+        int n = scale_width(f, k);
+        f->shift[k] = nn_slice(f->units.var, at, n);
+        f->scale[k] = nn_slice(f->units.var, at + n, n);
+        at += 2 * n;
+    }
+out:
+    return rc;
+}
+
+static void record_scalars(fnvae *f)
+{
 /* set before each update */
 #define X(name) f->k[FNVAE_K_##name] = nn_scalar(f->g, "k_" #name, 0);
     FNVAE_KS(X)
 #undef X
     f->temperature = nn_scalar(f->g, "gate temperature", f->o.temperature);
     f->frozen = nn_scalar(f->g, "gates frozen", 0);
-    if (f->o.moves == 0) return;
-    f->begins = nn_input(f->g, "begins", f->o.moves, f->o.batch, 1);
-    f->of = nn_input(f->g, "of", f->o.window, f->o.batch, 1);
+}
+
+static int record_windows(fnvae *f)
+{
+    static const char *const names[] = {
+#define X(name) "w_" #name,
+        FNVAE_WEIGHTS_OF_ROWS(X)
+#undef X
+    };
+    int rc = 0, T = f->o.window, B = f->o.batch;
+    TRY(staged_rows(&f->at, f->memory, f->g, "window at", T, B));
+    TRY(staged_rows(&f->next, f->memory, f->g, "window next", T, B));
+    TRY(staged_rows(&f->dec_at, f->memory, f->g, "decoded at", T, B));
+    TRY(staged_rows(&f->dec_next, f->memory, f->g, "decoded next", T, B));
+    TRY(staged_numbers(&f->change, f->memory, f->g, "change", T, B, 1));
+    for (int k = 0; k < FNVAE_W_COUNT; k++)
+        TRY(staged_numbers(&f->w[k], f->memory, f->g, names[k], T, B, 1));
+    if (f->o.moves > 0) TRY(staged_rows(&f->begins, f->memory, f->g, "begins", f->o.moves, B));
+    if (f->o.moves > 0) TRY(staged_rows(&f->of, f->memory, f->g, "of", T, B));
+    f->seen = record_rows(f, f->at.var, f->next.var, f->change.var);
+    f->dec = record_rows(f, f->dec_at.var, f->dec_next.var, NN_NONE);
+out:
+    return rc;
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------- */
@@ -252,78 +309,94 @@ static size_t largest_mask(const fnvae *f)
 static int declare(fnvae *f)
 {
     int rc = 0;
-    const int widths[FNVAE_SCALES] = {f->z.d, f->z.d, 1, f->z.p, f->z.q};
-    size_t scales = (size_t)f->replicas * FNVAE_SCALES;
-    for (int k = 0; k < FNVAE_INPUT_COUNT; k++) {
-        nn_shape z = nn_shape_of(f->in[k]);
-        size_t n = (size_t)z.T * (size_t)z.B * (size_t)z.D * (size_t)f->replicas;
-        TRY(arena_declare(f->memory, &f->host[k], n * sizeof(float)));
-    }
-    if (f->o.moves > 0) {
-        size_t columns = (size_t)f->replicas * (size_t)f->o.batch * sizeof(float);
-        TRY(arena_declare(f->memory, &f->begins_host, (size_t)f->o.moves * columns));
-        TRY(arena_declare(f->memory, &f->of_host, (size_t)f->o.window * columns));
-        TRY(arena_declare(f->memory, &f->left_out,
-                          (size_t)f->replicas * (size_t)f->o.batch * sizeof *f->left_out));
-    }
-    if (f->encoding) TRY(fnvae_declare_encode(f));
-    TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * (size_t)f->replicas * sizeof(float)));
+    size_t R = (size_t)f->replicas, columns = R * (size_t)f->o.batch;
+    if (f->o.moves > 0) TRY(arena_declare(f->memory, &f->left_out, columns * sizeof *f->left_out));
+    TRY(arena_declare(f->memory, &f->window, R * (size_t)f->o.window * sizeof *f->window));
+    TRY(arena_declare(f->memory, &f->shown, FNVAE_COST_COUNT * R * sizeof(float)));
+    TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * R * sizeof(float)));
     TRY(arena_declare(f->memory, &f->buffer, largest_mask(f) * sizeof(float)));
-    TRY((f->scales = mem_alloc(scales * sizeof *f->scales)) ? 0 : FANS_ENOMEM);
-    for (size_t k = 0; k < scales; k++) {
-        fnvae_scale *x = &f->scales[k];
-        x->n = widths[k % FNVAE_SCALES];
-        TRY(arena_declare(f->memory, &x->count, sizeof(double)));
-        TRY(arena_declare(f->memory, &x->mean, (size_t)x->n * sizeof(double)));
-        TRY(arena_declare(f->memory, &x->m2, (size_t)x->n * sizeof(double)));
-        TRY(arena_declare(f->memory, &x->unit, (size_t)x->n * sizeof(double)));
-    }
+    TRY((f->norms = mem_alloc(R * FNVAE_SCALES * sizeof *f->norms)) ? 0 : FANS_ENOMEM);
+    for (size_t k = 0; k < R * FNVAE_SCALES; k++)
+        TRY(norm_declare(&f->norms[k], f->memory, scale_width(f, (int)k % FNVAE_SCALES)));
     TRY(arena_commit(f->memory));
 out:
     return rc;
 }
 
-int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_dims z, int replicas,
-              const uint64_t *seeds, int belief_batch, const fnvae_memory *past)
+int fnvae_new(fnvae **out, nn_graph *g, const replay *r, const fnvae_options *o, fnvae_dims z)
 {
     static const char *const names[] = {"phi",     "gamma",   "alpha", "beta",
                                         "plain_s", "plain_r", "masks", "weights"};
     int rc = 0;
     fnvae *f = mem_alloc(sizeof *f);
     if (!f) return FANS_ENOMEM;
-    f->o = *o;
-    f->z = z;
-    f->replicas = replicas;
-    f->belief_batch = belief_batch;
+    *f = (fnvae){.o = *o, .z = z, .g = g, .replay = r, .replicas = nn_graph_replicas(g)};
+    f->worlds = replay_shape_of(r)->worlds;
     TRY(arena_new(&f->memory));
-    TRY(nn_graph_new(&f->g, backend, replicas, seeds));
     for (int i = 0; i < FNVAE_GROUPS; i++) f->group[i] = nn_group_new(f->g, names[i]);
-    record_inputs(f);
+    TRY(record_units(f));
+    record_scalars(f);
+    TRY(record_windows(f));
     fnvae_record_masks(f);
     record_theta(f);
     fnvae_record_decoders(f);
     fnvae_record_divergence(f);
-    fnvae_record_belief(f);
-    if (past && !o->observed) TRY(fnvae_record_encode(f, past));
-    TRY(record_plans(f)); /* plans come last: they know only what was recorded before them */
-    TRY(fnvae_plan_belief(f));
-    if (f->encoding) TRY(fnvae_plan_encode(f));
-    TRY(nn_graph_commit(f->g));
-    TRY(declare(f));
-    f->update = fnvae_first(f);
-    fnvae_set_masks(f);
     *out = f;
 out:
     if (rc < 0) fnvae_free(f);
     return rc;
 }
 
+int fnvae_ready(fnvae *f)
+{
+    int rc = declare(f);
+    if (rc < 0) return rc;
+    f->update = fnvae_first(f);
+    fnvae_settle_units(f);
+    fnvae_set_masks(f);
+    return 0;
+}
+
 void fnvae_free(fnvae *f)
 {
     if (!f) return;
-    fnvae_free_encode(f);
-    nn_graph_free(f->g);
     arena_free(f->memory);
-    mem_free(f->scales);
+    mem_free(f->norms);
     mem_free(f);
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+/* What follows from the loaded numbers, where the backend has it. */
+static int note_load(void *arg)
+{
+    fnvae *f = arg;
+    staged_send(&f->units);
+    fnvae_set_masks(f);
+    return 0;
+}
+
+void fnvae_state(fnvae *f, int replica, state_list *s)
+{
+    static const char *const names[FNVAE_SCALES] = {"s", "ds", "r", "theta_s", "theta_r"};
+    char name[64];
+    state_on_save(s, fnvae_read_costs, f);
+    state_on_load(s, note_load, f);
+    for (int i = 0; i < FNVAE_GROUPS; i++) {
+        nn_group *g = f->group[i];
+        state_add_group(s, nn_group_name(g), g, replica);
+        snprintf(name, sizeof name, "fnvae/%s_steps", nn_group_name(g));
+        state_add_number(s, name, FANS_U64, nn_group_steps(g));
+    }
+    for (int i = 0; i < FNVAE_SCALES; i++) {
+        snprintf(name, sizeof name, "scale.%s", names[i]);
+        norm_state(&f->norms[replica * FNVAE_SCALES + i], name, s);
+    }
+    state_add(s, "fnvae/units", FANS_F32, 1, (int64_t[]){(int64_t)f->units.each},
+              numbers_of(&f->units, replica));
+    state_add_number(s, "fnvae/update", FANS_I64, &f->update);
+    for (int i = 0; i < FNVAE_COST_COUNT; i++) { /* shown before the next update recomputes them */
+        snprintf(name, sizeof name, "fnvae/%s", fnvae_cost_names[i]);
+        state_add_number(s, name, FANS_F32, f->shown + i * f->replicas + replica);
+    }
 }

@@ -18,10 +18,11 @@
 #ifndef LEARN_FNVAE_H
 #define LEARN_FNVAE_H
 
-#include "base/mem.h"
-#include "base/rng.h"
+#include "base/pool.h"
+#include "data/norm.h"
+#include "data/replay.h"
 #include "learn/fnvae_options.h"
-#include "nn/nn.h"
+#include "learn/staged.h"
 
 /* What a model is made for. */
 typedef struct fnvae_dims {
@@ -61,24 +62,11 @@ enum {
 };
 extern const char *const fnvae_cost_names[FNVAE_COST_COUNT];
 
-/* One transition as it was lived; pointers are borrowed. */
-typedef struct fnvae_row {
-    const float *s, *a, *s1; /* [d], [m], [d] */
-    float r;
-    bool change;                    /* the first of its segment */
-    bool first;                     /* the first of its episode */
-    bool jump;                      /* the row before it is of another time; a `change`, too */
-    const float *theta_s, *theta_r; /* [p], [q]: the truth, for `observed`; or NULL */
-} fnvae_row;
-
-/* Running mean and standard deviation of one replica's data. */
-typedef struct fnvae_scale {
-    int n;
-    double *count, *mean, *m2; /* [1], [n], [n] */
-    double *unit;              /* [n]: 1 / standard deviation, as of the last fnvae_settle */
-} fnvae_scale;
-
+/* Statistics by which values become normalised ones. */
 enum { SCALE_S, SCALE_DS, SCALE_R, SCALE_THETA_S, SCALE_THETA_R, FNVAE_SCALES };
+
+/* Where the truth is known, as in data to fit a model to, the replay has it in these columns. */
+enum { FNVAE_COLUMN_THETA_S, FNVAE_COLUMN_THETA_R };
 
 /* What a network without theta expects of ds or r, and the cost that teaches it. */
 typedef struct fnvae_plain {
@@ -98,48 +86,31 @@ typedef struct fnvae_mask {
 } fnvae_mask;
 enum { MASK_S, MASK_R, MASK_TT_S, MASK_TT_R, FNVAE_MASK_COUNT };
 
-/* Inputs: what a window holds. Those of the decoders are drawn from the row's segment. */
-#define FNVAE_INPUTS(X)                                          \
-    X(s, d)                                                      \
-    X(a, m)                                                      \
-    X(s1, d)                                                     \
-    X(r, 1)                                                      \
-    X(ds, d)                                                     \
-    X(change, 1) /* what the encoder is told */                  \
-    X(dec_s, d)                                                  \
-    X(dec_a, m)                                                  \
-    X(dec_s1, d)                                                 \
-    X(dec_r, 1)                                                  \
-    X(dec_ds, d)                                                 \
-    X(theta_s, p) /* the truth, for `observed` */                \
-    X(theta_r, q)                                                \
-    X(w_rec, 1)  /* its posterior has seen enough */             \
-    X(w_pred, 1) /* row t is predicted from t-1 */               \
-    X(w_stay, 1) /* its segment began before */                  \
-    X(w_move, 1) /* it begins a segment */                       \
-    X(w_next, 1) /* its theta is what p_gamma was to foretell */ \
-    X(w_smooth, 1)
+/* Which rows of a window count for a cost. */
+#define FNVAE_WEIGHTS_OF_ROWS(X)                            \
+    X(rec)  /* its posterior has seen enough */             \
+    X(pred) /* row t is predicted from t-1 */               \
+    X(stay) /* its segment began before */                  \
+    X(move) /* it begins a segment */                       \
+    X(next) /* its theta is what p_gamma was to foretell */ \
+    X(smooth)
 enum {
-#define X(name, width) FNVAE_IN_##name,
-    FNVAE_INPUTS(X)
+#define X(name) FNVAE_W_##name,
+    FNVAE_WEIGHTS_OF_ROWS(X)
 #undef X
-        FNVAE_INPUT_COUNT
+        FNVAE_W_COUNT
 };
 
-/* What q_phi reads: transitions, and the state of its LSTMs (1, B, 2 lstm) or NN_NONE. */
+/* Steps as they were lived. */
+typedef struct fnvae_lived {
+    nn_var obs, action, reward, next_obs;
+} fnvae_lived;
+
+/* ... as the networks read them: normalised; whether a segment begins; and the state of q_phi's
+ * LSTMs (1, B, 2 lstm), or NN_NONE. */
 typedef struct fnvae_seen {
     nn_var s, a, s1, ds, r, change, state_s, state_r;
 } fnvae_seen;
-
-/* Lived steps in the caller's memory, for encode.h: per replica `rows` of `width` numbers each,
- * which begin with the state, the action and the reward; and what is wanted of them: the
- * posterior's means [p + q], with `spread` its log standard deviations behind them. */
-typedef struct fnvae_memory {
-    float *steps;
-    int width, rows;
-    bool spread;
-} fnvae_memory;
-typedef struct fnvae_encoding fnvae_encoding;
 
 /* The weights that costs are given, which may change from update to update. */
 #define FNVAE_KS(X) X(rec) X(pred) X(stay) X(move) X(smooth) X(sparse) X(noise)
@@ -153,16 +124,21 @@ enum {
 typedef struct fnvae {
     fnvae_options o;
     fnvae_dims z;
-    int replicas, belief_batch;
-    nn_graph *g;
+    int replicas, worlds;
+    nn_graph *g; /* the caller's */
+    const replay *replay;
     nn_group *group[FNVAE_GROUPS];
-    nn_var in[FNVAE_INPUT_COUNT];
-    float *host[FNVAE_INPUT_COUNT]; /* staging: [replica][T][B][width] */
-    nn_var begins, of; /* with `moves`: (moves, B, 1), when segments that are foretold begin; and
-                          (T, B, 1), which of those a row belongs to; -1 = none */
-    float *begins_host, *of_host;
-    int *left_out; /* [replica][B]: segments that there was no room for */
-    float *buffer; /* of the largest mask's size */
+    staged units; /* (1, 1, ·): shift and scale of every statistic */
+    nn_var shift[FNVAE_SCALES], scale[FNVAE_SCALES];
+
+    /* windows: (T, B) rows of the replay, and those that are decoded from each posterior */
+    staged at, next, dec_at, dec_next, change, w[FNVAE_W_COUNT];
+    staged begins, of;   /* with `moves`: (moves, B), when segments that are foretold begin; and
+                            (T, B), which of those a row belongs to; -1 = none */
+    int *left_out;       /* [replica][B]: segments that there was no room for */
+    replay_step *window; /* [replica][T]: what is being put in */
+    float *buffer;       /* of the largest mask's size */
+    fnvae_seen seen, dec;
     fnvae_mask mask[FNVAE_MASK_COUNT];
     fnvae_posterior theta_s, theta_r;
     nn_var spread_s, spread_r; /* (1, 1, p or q): log_std of p_gamma */
@@ -176,35 +152,37 @@ typedef struct fnvae {
     nn_plan *learn, *learn_fixed; /* all groups; without masks */
     nn_plan *learn_plain;         /* what to expect without theta, and nothing else */
 
-    /* the belief: the same parameters recorded for one step of `belief_batch` worlds (belief.c) */
-    fnvae_seen b_seen;
-    nn_var b_in, b_out, b_thetas, b_next, b_rec;
-    nn_plan *correct, *predict, *decode;
+    float *shown; /* (costs, replicas): of the last update, for curves … */
+    bool stale;   /* … not yet read since */
 
-    fnvae_encoding *encoding; /* likewise for windows of the past (encode.c), or NULL */
-
-    fnvae_scale *scales; /* [replica][FNVAE_SCALES] */
+    norm *norms; /* [replica][FNVAE_SCALES] */
     arena *memory;
     int64_t update; /* updates done; below 0 while only what to expect without theta is learned */
     bool update_graph;
 } fnvae;
 
-/* Records and commits a model of `replicas` with `belief_batch` worlds per replica; with a memory
- * that it may be asked to encode, or NULL. */
-int fnvae_new(fnvae **out, nn_backend *backend, const fnvae_options *o, fnvae_dims z, int replicas,
-              const uint64_t *seeds, int belief_batch, const fnvae_memory *past);
+/* Records a model on a graph, to learn from a replay whose tables that graph has. Then whatever
+ * else uses it is recorded, all is planned, the graph committed, and the model made ready. */
+int fnvae_new(fnvae **out, nn_graph *g, const replay *r, const fnvae_options *o, fnvae_dims z);
+int fnvae_plan(fnvae *f);
+int fnvae_ready(fnvae *f);
 void fnvae_free(fnvae *f);
 
-/* Takes a transition into the running statistics. */
-void fnvae_observe(fnvae *f, int replica, const fnvae_row *row);
+/* Takes a step into the running statistics; and makes these the units of all that is normalised
+ * from now on. Every update does so, too. */
+void fnvae_observe(fnvae *f, int replica, const float *obs, float reward, const float *next_obs);
+void fnvae_observe_factors(fnvae *f, int replica, const float *theta_s, const float *theta_r);
+void fnvae_settle_units(fnvae *f);
 
-/* From which of rows[o.window] on the window shall go on at another time, with an episode's first
- * row, as `jumps` has it; o.window when it is left as it was lived. Worlds may change more than
- * they ever did, and q_phi, which carries on what it knew, learns so to believe what it sees. */
-int fnvae_cut(const fnvae *f, const fnvae_row *rows, rng *draw);
+/* Fills column b of the next update's windows with steps[o.window]; `pick` draws what is decoded.
+ */
+void fnvae_window(fnvae *f, int replica, int b, const replay_step *steps, rng *pick);
 
-/* Fills column b of the next update's windows with rows[o.window]; `pick` draws what is decoded. */
-void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick);
+/* Fills all columns with random windows, of which a share jumps to another time; `draws` has a
+ * stream per replica. There must be enough rows in every lane. */
+int fnvae_least_rows(const fnvae_options *o);
+bool fnvae_can_fill(const fnvae *f);
+void fnvae_fill(fnvae *f, rng *draws, pool *p);
 
 /* One step of algorithm A1 on the windows. The masks follow the schedule of the options over
  * o.updates, and are frozen from o.masks_until on. */
@@ -223,11 +201,19 @@ void fnvae_set_masks(fnvae *f);
 /* value of dimension i in normalised units */
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x);
 
+void fnvae_state(fnvae *f, int replica, state_list *s);
+
+/* The costs of the last update, for curves: one transfer for all replicas, when somebody asks. */
+void fnvae_scalars(fnvae *f, int replica, fans_scalar_fn *emit, void *user);
+int fnvae_read_costs(void *f);
+
 /* How many inputs the reward decoders read in front of theta_r: s, a, s' as o.reward_reads says. */
 int fnvae_reward_inputs(const fnvae *f);
 
 /* ---- shared among the files of the model ----------------------------------------------------- */
 
+/* the one way from lived steps to what networks read */
+fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change);
 /* q_phi on a recording */
 void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
                              fnvae_posterior *q_r);
@@ -244,22 +230,6 @@ nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var 
 void fnvae_record_masks(fnvae *f);
 void fnvae_record_decoders(fnvae *f);
 void fnvae_record_divergence(fnvae *f);
-void fnvae_record_belief(fnvae *f);
-int fnvae_plan_belief(fnvae *f);
-int fnvae_record_encode(fnvae *f, const fnvae_memory *past);
-int fnvae_plan_encode(fnvae *f);
-int fnvae_declare_encode(fnvae *f);
-void fnvae_free_encode(fnvae *f);
-
-/* takes the statistics of a replica as they are now for what is put from here on */
-void fnvae_settle(const fnvae *f, int replica);
-
-/* the units themselves: (v + shift) · scale is normalised; [n] each */
-void fnvae_units(const fnvae *f, int replica, int scale, float *shift, float *unit);
-
-/* a vector of the world in normalised units */
-void fnvae_put_change(const fnvae *f, int replica, const fnvae_row *row, float *to);
-void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to);
 
 /* The update at which a share of o.updates is done. */
 int64_t fnvae_share(const fnvae *f, double share);

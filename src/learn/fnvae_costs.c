@@ -63,7 +63,7 @@ static nn_var error_cost(const fnvae *f, told x, nn_var log_std)
  * without theta is learned first, as they differ from that. */
 static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
 {
-    nn_var s = f->in[FNVAE_IN_s], a = f->in[FNVAE_IN_a], s1 = f->in[FNVAE_IN_s1];
+    nn_var s = f->seen.s, a = f->seen.a, s1 = f->seen.s1;
     nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k[FNVAE_K_pred]), NN_NONE);
     nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k[FNVAE_K_pred]), NN_NONE);
     nn_list x = NN_IN(s, a, theta_s), x_r = fnvae_reward_list(f, s, a, s1, theta_r);
@@ -79,13 +79,13 @@ static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
 /* Reconstruct a transition of the segment, and predict the next one. */
 void fnvae_record_decoders(fnvae *f)
 {
-    nn_var *in = f->in, w_pred = in[FNVAE_IN_w_pred], w_rec = in[FNVAE_IN_w_rec], pred, pred_r;
-    nn_var s = in[FNVAE_IN_dec_s], a = in[FNVAE_IN_dec_a], s1 = in[FNVAE_IN_dec_s1];
+    nn_var w_pred = f->w[FNVAE_W_pred].var, w_rec = f->w[FNVAE_W_rec].var, pred, pred_r;
+    nn_var s = f->dec.s, a = f->dec.a, s1 = f->dec.s1;
     f->rec = fnvae_record_alpha1(f, s, a, nn_grad_scale(f->theta_s.sample, f->k[FNVAE_K_rec]));
     f->rec_r = fnvae_record_beta1(f, s, a, s1, nn_grad_scale(f->theta_r.sample, f->k[FNVAE_K_rec]));
     record_predictions(f, &pred, &pred_r);
-    told past = {in[FNVAE_IN_dec_ds], f->rec, w_rec}, next = {in[FNVAE_IN_ds], pred, w_pred};
-    told past_r = {in[FNVAE_IN_dec_r], f->rec_r, w_rec}, next_r = {in[FNVAE_IN_r], pred_r, w_pred};
+    told past = {f->dec.ds, f->rec, w_rec}, next = {f->seen.ds, pred, w_pred};
+    told past_r = {f->dec.r, f->rec_r, w_rec}, next_r = {f->seen.r, pred_r, w_pred};
     nn_var noise =
         record_noise(f, f->group[FNVAE_ALPHA], f->o.predict_state ? next : past, &f->noise_s);
     nn_var noise_r =
@@ -105,7 +105,7 @@ static void record_ends(fnvae *f, fnvae_posterior q, nn_var *ends)
 {
     nn_var mean = nn_grad_scale(q.mean, f->k[FNVAE_K_move]);
     for (int lag = 0; lag < f->o.order; lag++) {
-        mean = nn_hold(nn_shift(mean, NN_NONE), f->in[FNVAE_IN_change]);
+        mean = nn_hold(nn_shift(mean, NN_NONE), f->change.var);
         ends[lag] = mean;
     }
 }
@@ -115,31 +115,31 @@ static void record_ends(fnvae *f, fnvae_posterior q, nn_var *ends)
 static nn_var record_foretold(fnvae *f, const char *kind, nn_var *ends, nn_var C)
 {
     if (f->o.moves == 0) return fnvae_record_prior(f, kind, ends, C);
-    for (int lag = 0; lag < f->o.order; lag++) ends[lag] = nn_pick(ends[lag], f->begins);
-    return nn_pick(fnvae_record_prior(f, kind, ends, C), f->of);
+    for (int lag = 0; lag < f->o.order; lag++) ends[lag] = nn_pick(ends[lag], f->begins.var);
+    return nn_pick(fnvae_record_prior(f, kind, ends, C), f->of.var);
 }
 
 /* The parts of the KL for one kind of factor; or the likelihood of the factors where observed. */
 static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, nn_var *cost)
 {
-    nn_var *in = f->in, spread = kind[0] == 's' ? f->spread_s : f->spread_r, ends[2];
+    nn_var spread = kind[0] == 's' ? f->spread_s : f->spread_r, ends[2];
     record_ends(f, q, ends);
     nn_var mean = record_foretold(f, kind, ends, C);
     nn_var log_std = for_rows(nn_clip(spread, -7, 2), mean);
     if (f->o.observed) {
-        cost[FNVAE_kl_next] = nn_gauss_nll(q.sample, mean, log_std, in[FNVAE_IN_w_next]);
+        cost[FNVAE_kl_next] = nn_gauss_nll(q.sample, mean, log_std, f->w[FNVAE_W_next].var);
         cost[FNVAE_kl_stay] = cost[FNVAE_kl_move] = nn_affine(cost[FNVAE_kl_next], 0, 0);
         return;
     }
     cost[FNVAE_kl_next] =
-        nn_gauss_kl(nn_detach(q.mean), nn_detach(q.log_std), mean, log_std, in[FNVAE_IN_w_next]);
+        nn_gauss_kl(nn_detach(q.mean), nn_detach(q.log_std), mean, log_std, f->w[FNVAE_W_next].var);
     cost[FNVAE_kl_move] = nn_gauss_kl(nn_grad_scale(q.mean, f->k[FNVAE_K_move]),
                                       nn_grad_scale(q.log_std, f->k[FNVAE_K_move]), nn_detach(mean),
-                                      nn_detach(log_std), in[FNVAE_IN_w_move]);
+                                      nn_detach(log_std), f->w[FNVAE_W_move].var);
     nn_var m = nn_grad_scale(q.mean, f->k[FNVAE_K_stay]),
            l = nn_grad_scale(q.log_std, f->k[FNVAE_K_stay]);
     cost[FNVAE_kl_stay] =
-        nn_gauss_kl(m, l, nn_shift(m, NN_NONE), nn_shift(l, NN_NONE), in[FNVAE_IN_w_stay]);
+        nn_gauss_kl(m, l, nn_shift(m, NN_NONE), nn_shift(l, NN_NONE), f->w[FNVAE_W_stay].var);
 }
 
 /* What the posterior mean of row t should be near to: the row before, their moving average (over
@@ -160,7 +160,7 @@ static nn_var record_smooth(fnvae *f, fnvae_posterior q)
 {
     nn_var mean = nn_grad_scale(q.mean, f->k[FNVAE_K_smooth]);
     nn_var jump = nn_add(mean, nn_affine(smooth_reference(f, mean), -1, 0));
-    return nn_l1(jump, f->in[FNVAE_IN_w_smooth]);
+    return nn_l1(jump, f->w[FNVAE_W_smooth].var);
 }
 
 void fnvae_record_divergence(fnvae *f)

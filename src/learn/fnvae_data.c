@@ -1,120 +1,71 @@
-/* fnvae_data.c - from transitions to the FN-VAE's inputs: running statistics and windows. */
-#include <math.h>
-#include <string.h>
-
+/* fnvae_data.c - from lived steps to the FN-VAE's inputs: running statistics and windows. */
 #include "learn/fnvae.h"
 
 /* ---- running statistics ---------------------------------------------------------------------- */
 
-static fnvae_scale *scale_of(const fnvae *f, int replica, int scale)
+static norm *norm_of(const fnvae *f, int replica, int scale)
 {
-    return &f->scales[(size_t)replica * FNVAE_SCALES + (size_t)scale];
+    return &f->norms[(size_t)replica * FNVAE_SCALES + (size_t)scale];
 }
 
-/* Welford's step for one vector, or for the difference of two. */
-static void add(fnvae_scale *x, const float *v, const float *minus)
+void fnvae_observe(fnvae *f, int replica, const float *obs, float reward, const float *next_obs)
 {
-    *x->count += 1;
-    for (int i = 0; i < x->n; i++) {
-        double y = (double)v[i] - (minus ? (double)minus[i] : 0), d = y - x->mean[i];
-        x->mean[i] += d / *x->count;
-        x->m2[i] += d * (y - x->mean[i]);
+    norm_add(norm_of(f, replica, SCALE_S), obs, NULL);
+    norm_add(norm_of(f, replica, SCALE_DS), next_obs, obs);
+    norm_add(norm_of(f, replica, SCALE_R), &reward, NULL);
+}
+
+void fnvae_observe_factors(fnvae *f, int replica, const float *theta_s, const float *theta_r)
+{
+    norm_add(norm_of(f, replica, SCALE_THETA_S), theta_s, NULL);
+    norm_add(norm_of(f, replica, SCALE_THETA_R), theta_r, NULL);
+}
+
+/* Shift and scale of each statistic, one after the other. */
+void fnvae_settle_units(fnvae *f)
+{
+    for (int r = 0; r < f->replicas; r++) {
+        float *to = numbers_of(&f->units, r);
+        for (int k = 0; k < FNVAE_SCALES; k++) {
+            const norm *x = norm_of(f, r, k);
+            norm_units(x, to, to + x->n);
+            to += 2 * x->n;
+        }
     }
-}
-
-static double sd_of(const fnvae_scale *x, int i)
-{
-    double sd = *x->count > 1 ? sqrt(x->m2[i] / *x->count) : 1;
-    return sd > 1e-4 ? sd : 1; /* what never moves is left as it is */
-}
-
-void fnvae_observe(fnvae *f, int replica, const fnvae_row *row)
-{
-    add(scale_of(f, replica, SCALE_S), row->s, NULL);
-    add(scale_of(f, replica, SCALE_DS), row->s1, row->s);
-    add(scale_of(f, replica, SCALE_R), &row->r, NULL);
-    if (!f->o.observed) return;
-    if (row->theta_s) add(scale_of(f, replica, SCALE_THETA_S), row->theta_s, NULL);
-    if (row->theta_r) add(scale_of(f, replica, SCALE_THETA_R), row->theta_r, NULL);
+    staged_send(&f->units);
 }
 
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x)
 {
-    const fnvae_scale *z = scale_of(f, replica, scale);
-    return (x - z->mean[i]) / sd_of(z, i);
+    const float *units = numbers_of(&f->units, replica);
+    for (int k = 0; k < scale; k++) units += 2 * norm_of(f, replica, k)->n;
+    return (x + (double)units[i]) * (double)units[norm_of(f, replica, scale)->n + i];
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-static float *place(const fnvae *f, int input, int replica, int t, int b)
+/* Tensors are (T, B) per replica. */
+static size_t place(const fnvae *f, int t, int b)
 {
-    nn_shape z = nn_shape_of(f->in[input]);
-    size_t row = ((size_t)replica * (size_t)z.T + (size_t)t) * (size_t)z.B + (size_t)b;
-    return f->host[input] + row * (size_t)z.D;
+    return (size_t)t * (size_t)f->o.batch + (size_t)b;
 }
 
-void fnvae_settle(const fnvae *f, int replica)
+/* What the encoder reads in row t, and what is decoded from its posterior. */
+static void put_step(const fnvae *f, int replica, size_t at, const replay_step *s,
+                     const replay_step *decoded)
 {
-    for (int k = 0; k < FNVAE_SCALES; k++) {
-        fnvae_scale *x = scale_of(f, replica, k);
-        for (int i = 0; i < x->n; i++) x->unit[i] = 1 / sd_of(x, i);
-    }
+    rows_of(&f->at, replica)[at] = s->at;
+    rows_of(&f->next, replica)[at] = s->next;
+    rows_of(&f->dec_at, replica)[at] = decoded->at;
+    rows_of(&f->dec_next, replica)[at] = decoded->next;
+    numbers_of(&f->change, replica)[at] = s->change;
 }
 
-void fnvae_units(const fnvae *f, int replica, int scale, float *shift, float *unit)
-{
-    const fnvae_scale *x = scale_of(f, replica, scale);
-    for (int i = 0; i < x->n; i++) {
-        shift[i] = (float)-x->mean[i];
-        unit[i] = (float)(1 / sd_of(x, i));
-    }
-}
-
-void fnvae_put(const fnvae *f, int replica, int scale, const float *v, float *to)
-{
-    const fnvae_scale *x = scale_of(f, replica, scale);
-    for (int i = 0; i < x->n; i++) to[i] = (float)(((double)v[i] - x->mean[i]) * x->unit[i]);
-}
-
-void fnvae_put_change(const fnvae *f, int replica, const fnvae_row *row, float *to)
-{
-    const fnvae_scale *x = scale_of(f, replica, SCALE_DS);
-    for (int i = 0; i < x->n; i++)
-        to[i] = (float)(((double)row->s1[i] - (double)row->s[i] - x->mean[i]) * x->unit[i]);
-}
-
-/* What the encoder reads, and what is predicted from the row before. */
-static void put_row(const fnvae *f, int replica, int t, int b, const fnvae_row *row)
-{
-    size_t m = (size_t)f->z.m;
-    fnvae_put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_s, replica, t, b));
-    fnvae_put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_s1, replica, t, b));
-    fnvae_put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_r, replica, t, b));
-    fnvae_put_change(f, replica, row, place(f, FNVAE_IN_ds, replica, t, b));
-    memcpy(place(f, FNVAE_IN_a, replica, t, b), row->a, m * sizeof(float));
-    *place(f, FNVAE_IN_change, replica, t, b) = row->change;
-    if (!f->o.observed) return;
-    if (row->theta_s)
-        fnvae_put(f, replica, SCALE_THETA_S, row->theta_s,
-                  place(f, FNVAE_IN_theta_s, replica, t, b));
-    if (row->theta_r)
-        fnvae_put(f, replica, SCALE_THETA_R, row->theta_r,
-                  place(f, FNVAE_IN_theta_r, replica, t, b));
-}
-
-/* What is decoded from the posterior of row t. */
-static void put_decoded(const fnvae *f, int replica, int t, int b, const fnvae_row *row)
-{
-    fnvae_put(f, replica, SCALE_S, row->s, place(f, FNVAE_IN_dec_s, replica, t, b));
-    fnvae_put(f, replica, SCALE_S, row->s1, place(f, FNVAE_IN_dec_s1, replica, t, b));
-    fnvae_put(f, replica, SCALE_R, &row->r, place(f, FNVAE_IN_dec_r, replica, t, b));
-    fnvae_put_change(f, replica, row, place(f, FNVAE_IN_dec_ds, replica, t, b));
-    memcpy(place(f, FNVAE_IN_dec_a, replica, t, b), row->a, (size_t)f->z.m * sizeof(float));
-}
-
-/* Where the next episode begins behind a row of the middle half. Where episodes are as long as
- * windows there may be none, and the window stays as it is. */
-int fnvae_cut(const fnvae *f, const fnvae_row *rows, rng *draw)
+/* Where a window that shall jump is cut, by a share of them: where the next episode begins after a
+ * row of the middle half. Where episodes are as long as windows there may be none, and the window
+ * stays as it is. Worlds may change more than they ever did; q_phi, which carries on what it knew,
+ * learns so to believe what it sees. */
+static int find_cut(const fnvae *f, const replay_step *rows, rng *draw)
 {
     int T = f->o.window;
     if (f->o.jumps == 0 || rng_uniform(draw) >= f->o.jumps) return T;
@@ -126,7 +77,7 @@ int fnvae_cut(const fnvae *f, const fnvae_row *rows, rng *draw)
 /* Prediction from row t-1 counts within an episode, and not across a change point. Where theta
  * moves at every step there is no point to leave out: two changes in a row are one continuous
  * movement. */
-static bool predicted(const fnvae_row *rows, int t)
+static bool predicted(const replay_step *rows, int t)
 {
     if (t == 0 || rows[t].first || rows[t].jump) return false;
     return !rows[t].change || rows[t - 1].change;
@@ -162,10 +113,9 @@ static bool foretell(const fnvae *f, int replica, int b, int k, int from, int to
     int B = f->o.batch;
     bool is = k >= 0 && k < f->o.moves;
     if (f->o.moves == 0) return k >= 0;
-    float *begins = f->begins_host + replica * f->o.moves * B + b;
-    float *of = f->of_host + replica * f->o.window * B + b;
-    if (is) begins[k * B] = (float)from;
-    for (int t = from; t < to; t++) of[t * B] = (float)(is ? k : -1);
+    int32_t *begins = rows_of(&f->begins, replica) + b, *of = rows_of(&f->of, replica) + b;
+    if (is) begins[k * B] = from;
+    for (int t = from; t < to; t++) of[t * B] = is ? k : -1;
     return is;
 }
 
@@ -173,14 +123,14 @@ static bool foretell(const fnvae *f, int replica, int b, int k, int from, int to
 typedef struct piece {
     const fnvae *f;
     int replica, b;
-    const fnvae_row *rows;
+    const replay_step *rows;
     int begin, end;
     rng *pick;
 } piece;
 
-static void put_weight(const piece *x, int input, int t, bool counts)
+static void put_weight(const piece *x, int weight, int t, bool counts)
 {
-    *place(x->f, input, x->replica, t, x->b) = counts;
+    numbers_of(&x->f->w[weight], x->replica)[place(x->f, t, x->b)] = counts;
 }
 
 static void put_segment(const piece *x, int from, int to, bool foretold)
@@ -193,14 +143,13 @@ static void put_segment(const piece *x, int from, int to, bool foretold)
                            : evident(f, t - from, to - from);
         neighbours k = near_to(f, t, from, to, x->end);
         int decoded = k.from + (int)rng_below(x->pick, (uint32_t)(k.to - k.from));
-        put_row(f, x->replica, t, x->b, &x->rows[t]);
-        put_decoded(f, x->replica, t, x->b, &x->rows[decoded]);
-        put_weight(x, FNVAE_IN_w_rec, t, known);
-        put_weight(x, FNVAE_IN_w_pred, t, predicted(x->rows, t));
-        put_weight(x, FNVAE_IN_w_move, t, begins && foretold);
-        put_weight(x, FNVAE_IN_w_next, t, known && foretold);
-        put_weight(x, FNVAE_IN_w_stay, t, t == 0 || (follows && !begins));
-        put_weight(x, FNVAE_IN_w_smooth, t, follows);
+        put_step(f, x->replica, place(f, t, x->b), &x->rows[t], &x->rows[decoded]);
+        put_weight(x, FNVAE_W_rec, t, known);
+        put_weight(x, FNVAE_W_pred, t, predicted(x->rows, t));
+        put_weight(x, FNVAE_W_move, t, begins && foretold);
+        put_weight(x, FNVAE_W_next, t, known && foretold);
+        put_weight(x, FNVAE_W_stay, t, t == 0 || (follows && !begins));
+        put_weight(x, FNVAE_W_smooth, t, follows);
     }
 }
 
@@ -215,17 +164,68 @@ static void put_piece(const piece *x, int *moved)
     }
 }
 
-void fnvae_window(fnvae *f, int replica, int b, const fnvae_row *rows, rng *pick)
+void fnvae_window(fnvae *f, int replica, int b, const replay_step *rows, rng *pick)
 {
     int T = f->o.window, moved = 0;
     piece x = {.f = f, .replica = replica, .b = b, .rows = rows, .pick = pick};
-    fnvae_settle(f, replica);
-    for (int k = 0; k < f->o.moves; k++)
-        f->begins_host[(replica * f->o.moves + k) * f->o.batch + b] = -1;
+    for (int k = 0; k < f->o.moves; k++) rows_of(&f->begins, replica)[k * f->o.batch + b] = -1;
     for (; x.begin < T; x.begin = x.end) {
         for (x.end = x.begin + 1; x.end < T && !rows[x.end].jump;) x.end++;
         put_piece(&x, &moved);
     }
     if (f->o.moves > 0)
         f->left_out[replica * f->o.batch + b] = moved > f->o.moves ? moved - f->o.moves : 0;
+}
+
+/* ---- windows of the replay ------------------------------------------------------------------- */
+
+int fnvae_least_rows(const fnvae_options *o)
+{
+    return 4 * o->window;
+}
+
+bool fnvae_can_fill(const fnvae *f)
+{
+    bool can = true;
+    for (int lane = 0; lane < f->replicas * f->worlds; lane++)
+        can = can && replay_rows(f->replay, lane) >= fnvae_least_rows(&f->o);
+    return can;
+}
+
+/* `count` steps from the beginning of an episode on, whichever has so many after it. */
+static void jump_elsewhere(const fnvae *f, int lane, int count, replay_step *rows, rng *draw)
+{
+    int n = replay_rows(f->replay, lane), i;
+    do {
+        i = 1 + (int)rng_below(draw, (uint32_t)(n - 1));
+        while (i < n && !replay_at(f->replay, lane, i - 1).last) i++;
+    } while (!replay_window(f->replay, lane, i, count, rows));
+    rows->jump = rows->change = true;
+}
+
+typedef struct filling {
+    fnvae *f;
+    rng *draws;
+} filling;
+
+static void fill_replica(void *arg, int r)
+{
+    filling *x = arg;
+    fnvae *f = x->f;
+    rng *draw = &x->draws[r];
+    int T = f->o.window;
+    replay_step *rows = f->window + (size_t)r * (size_t)T;
+    for (int b = 0; b < f->o.batch; b++) {
+        int lane = r * f->worlds + (f->worlds > 1 ? (int)rng_below(draw, (uint32_t)f->worlds) : 0);
+        uint32_t n = (uint32_t)replay_rows(f->replay, lane);
+        while (!replay_window(f->replay, lane, (int)rng_below(draw, n), T, rows)) {}
+        int cut = find_cut(f, rows, draw);
+        if (cut < T) jump_elsewhere(f, lane, T - cut, rows + cut, draw);
+        fnvae_window(f, r, b, rows, draw);
+    }
+}
+
+void fnvae_fill(fnvae *f, rng *draws, pool *p)
+{
+    pool_run(p, f->replicas, fill_replica, &(filling){f, draws});
 }

@@ -8,17 +8,11 @@
 OPTIONS_GROUP(fnvae_option_group, fnvae_options, "fnvae", "the model of what changes",
               FNVAE_OPTIONS)
 
-/* What differs from the defaults, which are those of `standard`. */
 static const struct {
     const char *name, *ini;
-} presets[] = {
-    {"paper", "[fnvae]\n"
-              "window = 200\nbatch = 64\nencoder = 256\nlstm = 256\n"
-              "prior = 512\nbank = 512\ndense = 512\nmoves = 20\n"},
-    {"standard", ""},
-    {"small", "[fnvae]\n"
-              "batch = 2\nencoder = 32\nlstm = 32\nprior = 16\nbank = 16\ndense = 32\n"},
-};
+} presets[] = {{"paper", FNVAE_PRESET_PAPER},
+               {"standard", FNVAE_PRESET_STANDARD},
+               {"small", FNVAE_PRESET_SMALL}};
 
 int fnvae_preset(const char *name, const char **ini)
 {

@@ -68,6 +68,15 @@ enum { FNVAE_MOST = 128 }; /* factors of both kinds together */
 OPTIONS_STRUCT(fnvae_options, FNVAE_OPTIONS)
 const option_group *fnvae_option_group(void);
 
+/* Presets: what differs from the defaults, which are those of `standard`. */
+#define FNVAE_PRESET_PAPER                                  \
+    "[fnvae]\n"                                             \
+    "window = 200\nbatch = 64\nencoder = 256\nlstm = 256\n" \
+    "prior = 512\nbank = 512\ndense = 512\nmoves = 20\n"
+#define FNVAE_PRESET_STANDARD "[fnvae]\n"
+#define FNVAE_PRESET_SMALL \
+    "[fnvae]\nbatch = 2\nencoder = 32\nlstm = 32\nprior = 16\nbank = 16\ndense = 32\n"
+
 /* The INI text of the preset `name` (paper, standard, small): a layer below a config file. */
 int fnvae_preset(const char *name, const char **ini);
 

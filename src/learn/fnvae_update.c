@@ -1,6 +1,7 @@
 /* fnvae_update.c - the updates of the FN-VAE: first those that teach only what to expect without
  * theta, then those that teach everything; weights, prices and rates as they are by then. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "learn/fnvae.h"
@@ -11,7 +12,7 @@ static void find_weights(const fnvae *f, int r, double k[FNVAE_K_COUNT])
 {
     const fnvae_options *o = &f->o;
     size_t rows = (size_t)o->window * (size_t)o->batch;
-    const float *move = f->host[FNVAE_IN_w_move] + (size_t)r * rows;
+    const float *move = numbers_of(&f->w[FNVAE_W_move], r);
     double kl = o->k3, moves = 0;
     k[FNVAE_K_rec] = o->k1;
     k[FNVAE_K_pred] = o->k2;
@@ -53,10 +54,13 @@ static void upload(fnvae *f)
         for (int i = 0; i < FNVAE_K_COUNT; i++) f->k_host[i * f->replicas + r] = (float)k[i];
     }
     for (int i = 0; i < FNVAE_K_COUNT; i++) nn_write_all(f->k[i], f->k_host + i * f->replicas);
-    for (int i = 0; i < FNVAE_INPUT_COUNT; i++) nn_write_all(f->in[i], f->host[i]);
+    const staged *windows[] = {&f->at, &f->next, &f->dec_at, &f->dec_next, &f->change};
+    for (int i = 0; i < 5; i++) staged_send(windows[i]);
+    for (int i = 0; i < FNVAE_W_COUNT; i++) staged_send(&f->w[i]);
+    fnvae_settle_units(f);
     if (f->o.moves == 0) return;
-    nn_write_all(f->begins, f->begins_host);
-    nn_write_all(f->of, f->of_host);
+    staged_send(&f->begins);
+    staged_send(&f->of);
 }
 
 int64_t fnvae_first(const fnvae *f)
@@ -112,6 +116,7 @@ int fnvae_update(fnvae *f)
     adam.clip = f->o.clip;
     upload(f);
     TRY(f->update < 0 ? update_plain(f, adam) : update_all(f, adam));
+    f->stale = true;
     f->update++; /* masks follow from it, at once: a model that is loaded has them too */
     if (f->update == fnvae_share(f, f->o.masks_from) ||
         f->update == fnvae_share(f, f->o.masks_until))
@@ -136,4 +141,25 @@ double fnvae_total(const fnvae *f, int replica)
     for (int i = 0; i < FNVAE_COST_COUNT; i++)
         if (k[i].graph) total += nn_scalar_get(k[i], replica) * fnvae_cost(f, i, replica);
     return total;
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+int fnvae_read_costs(void *model)
+{
+    fnvae *f = model;
+    for (int i = 0; f->stale && i < FNVAE_COST_COUNT; i++)
+        nn_read_all(f->cost[i], f->shown + i * f->replicas);
+    f->stale = false;
+    return 0;
+}
+
+void fnvae_scalars(fnvae *f, int replica, fans_scalar_fn *emit, void *user)
+{
+    char name[64];
+    fnvae_read_costs(f);
+    for (int i = 0; i < FNVAE_COST_COUNT; i++) {
+        snprintf(name, sizeof name, "model/%s", fnvae_cost_names[i]);
+        emit(user, name, (double)f->shown[i * f->replicas + replica]);
+    }
 }

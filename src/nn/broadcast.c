@@ -1,4 +1,4 @@
-/* broadcast.c - shapes of two-operand element-wise operators. */
+/* broadcast.c - shapes of operators that repeat an operand, and what sums and differences share. */
 #include "nn/broadcast.h"
 
 static bool fits(int x, int y)
@@ -6,11 +6,21 @@ static bool fits(int x, int y)
     return y == x || y == 1;
 }
 
+const char *broadcast_check(nn_shape y, nn_shape shape)
+{
+    if (fits(shape.T, y.T) && fits(shape.B, y.B) && fits(shape.D, y.D)) return NULL;
+    return "the repeated operand's extents are neither the other's nor 1";
+}
+
 const char *broadcast_infer(nn_inference *f)
 {
-    nn_shape x = f->in[0], y = f->in[1];
-    if (!fits(x.T, y.T) || !fits(x.B, y.B) || !fits(x.D, y.D))
-        return "the second operand's extents are neither the first's nor 1";
-    f->out = x;
-    return NULL;
+    f->out = f->in[0];
+    return broadcast_check(f->in[1], f->in[0]);
+}
+
+void broadcast_pass(const nn_call *c, int r, size_t from, size_t to)
+{
+    const real *d = nn_g(&c->out, r);
+    real *g = nn_g(&c->in[0], r);
+    for (size_t i = from; i < to; i++) NN_PUT(c->in[0].add, g[i], d[i]);
 }

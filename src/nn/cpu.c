@@ -194,7 +194,7 @@ void nn_backend_free(nn_backend *b)
     mem_free(b);
 }
 
-bool nn_backend_is_beside(const nn_backend *b)
+bool nn_backend_is_async(const nn_backend *b)
 {
     return b->run != NULL;
 }

@@ -8,15 +8,15 @@
 
 /* What both sides must agree on; the library compares it byte by byte. */
 typedef struct nn_cuda_abi {
-    size_t version, ops, backend, call, step, program, adam; /* numbers and sizes */
+    size_t version, ops, op, backend, call, step, program, adam; /* numbers and sizes */
 } nn_cuda_abi;
 
 NN_FN nn_cuda_abi nn_cuda_abi_here(void)
 {
     const size_t version =
         FANS_VERSION_MAJOR * 10000 + FANS_VERSION_MINOR * 100 + FANS_VERSION_PATCH;
-    nn_cuda_abi a = {version,         NN_OP_COUNT,        sizeof(nn_backend),  sizeof(nn_call),
-                     sizeof(nn_step), sizeof(nn_program), sizeof(nn_adam_step)};
+    nn_cuda_abi a = {version,         NN_OP_COUNT,     sizeof(nn_op),      sizeof(nn_backend),
+                     sizeof(nn_call), sizeof(nn_step), sizeof(nn_program), sizeof(nn_adam_step)};
     return a;
 }
 

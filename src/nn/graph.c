@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-#define X(name) &nn_op_##name,
+#define X(name, work) &nn_op_##name,
 const nn_op *const nn_ops[NN_OP_COUNT] = {
 #include "nn/ops/list.h"
 };
@@ -101,18 +101,14 @@ nn_var graph_refuse(nn_graph *g, const char *format, ...)
     return NN_NONE;
 }
 
-nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape)
+/* Appends a node of any size. */
+static nn_node *push(nn_graph *g, const char *name, nn_shape shape)
 {
     assert(!g->committed && "record before commit");
     if (g->rc < 0) return NULL;
     if (shape.T < 1 || shape.B < 1 || shape.D < 1) {
         graph_refuse(g, "'%s' has the shape (%d, %d, %d): every extent must be at least 1", name,
                      shape.T, shape.B, shape.D);
-        return NULL;
-    }
-    if ((double)shape.T * shape.B * shape.D > INT32_MAX) {
-        graph_refuse(g, "'%s' has the shape (%d, %d, %d): more than 2^31 numbers", name, shape.T,
-                     shape.B, shape.D);
         return NULL;
     }
     if (mem_grow(&g->nodes, &g->capacity, g->count + 1, sizeof *g->nodes) < 0) {
@@ -128,6 +124,16 @@ nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape)
     return n;
 }
 
+nn_node *graph_push(nn_graph *g, const char *name, nn_shape shape)
+{
+    if ((double)shape.T * shape.B * shape.D > INT32_MAX) {
+        graph_refuse(g, "'%s' has the shape (%d, %d, %d): more than 2^31 numbers", name, shape.T,
+                     shape.B, shape.D);
+        return NULL;
+    }
+    return push(g, name, shape);
+}
+
 static nn_var last(nn_graph *g, const nn_node *pushed)
 {
     return pushed ? (nn_var){g, (int)g->count - 1} : NN_NONE;
@@ -140,11 +146,23 @@ nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D)
     return last(g, n);
 }
 
-nn_var nn_table(nn_graph *g, const char *name, int rows, int D, real *memory)
+nn_var nn_index(nn_graph *g, const char *name, int T, int B)
 {
-    nn_node *n = graph_push(g, name, (nn_shape){1, rows, D});
+    nn_node *n = graph_push(g, name, (nn_shape){T, B, 1});
+    if (n) {
+        n->op = LEAF_INDEX;
+        n->type = NN_I32;
+    }
+    return last(g, n);
+}
+
+nn_var nn_table(nn_graph *g, const char *name, int rows, int D, nn_type type, void *memory)
+{
+    assert(type == NN_F32 || type == NN_U8);
+    nn_node *n = push(g, name, (nn_shape){1, rows, D});
     if (n) {
         n->op = LEAF_TABLE;
+        n->type = type;
         n->caller = memory;
     }
     return last(g, n);
@@ -173,6 +191,27 @@ static const char *describe(nn_graph *g, int op, nn_list x, char *out, size_t si
     return out;
 }
 
+/* What is wrong with the type of operand k, or NULL. */
+static const char *mistyped(const nn_op *op, const nn_node *in, int k)
+{
+    bool wanted = op->indices >> k & 1, index = in->type == NN_I32;
+    if (wanted != index) return index ? "an index is no operand" : "the numbers are not an index";
+    if (in->type == NN_U8 && !(op->tables >> k & 1)) return "bytes are read by gather only";
+    return NULL;
+}
+
+/* Finds out what there is to know of a call; NULL, or what is wrong with it. */
+static const char *infer(const nn_graph *g, int op, nn_list x, nn_inference *f)
+{
+    for (int k = 0; k < x.count; k++) {
+        const nn_node *in = &g->nodes[x.var[k].id];
+        const char *wrong = mistyped(nn_ops[op], in, k);
+        if (wrong) return wrong;
+        f->in[k] = in->shape;
+    }
+    return nn_ops[op]->infer(f);
+}
+
 nn_var nn_record(int op, nn_list x, nn_attr attr)
 {
     /* an operand that failed has noted why; a missing one is the caller's slip */
@@ -185,8 +224,7 @@ nn_var nn_record(int op, nn_list x, nn_attr attr)
             return graph_refuse(g, "%s: operand %d is missing", nn_ops[op]->name, k);
 
     nn_inference f = {.in_count = x.count, .attr = attr};
-    for (int k = 0; k < x.count; k++) f.in[k] = g->nodes[x.var[k].id].shape;
-    const char *wrong = nn_ops[op]->infer(&f);
+    const char *wrong = infer(g, op, x, &f);
     char text[384];
     if (wrong) return graph_refuse(g, "%s: %s", describe(g, op, x, text, sizeof text), wrong);
 
@@ -206,6 +244,12 @@ nn_var nn_record(int op, nn_list x, nn_attr attr)
 
 /* ---- commit ---------------------------------------------------------------------------------- */
 
+/* Bytes of one number. */
+static size_t width_of(const nn_node *n)
+{
+    return n->type == NN_U8 ? 1 : n->type == NN_I32 ? sizeof(int32_t) : sizeof(real);
+}
+
 static int declare_node(nn_graph *g, nn_node *n)
 {
     size_t replicas = (size_t)g->replicas;
@@ -215,7 +259,7 @@ static int declare_node(nn_graph *g, nn_node *n)
         n->value = n->caller;
         return 0;
     }
-    TRY(arena_declare(g->memory, &n->value, replicas * n->stride * sizeof(real)));
+    TRY(arena_declare(g->memory, &n->value, replicas * n->stride * width_of(n)));
     if (n->needs_grad) TRY(arena_declare(g->memory, &n->grad, replicas * n->stride * sizeof(real)));
     if (n->scratch_size)
         TRY(arena_declare(g->memory, &n->scratch, replicas * n->scratch_size * sizeof(real)));
@@ -284,9 +328,9 @@ static int tell_fault(const nn_graph *g, const nn_fault *f)
     if (f->kind == NN_FAULT_DEVICE) return fans_fail(FANS_EIO, "%s", f->why);
     for (size_t i = 0; i < g->plan_count; i++)
         if (f->owner == &g->plans[i]->program)
-            return fans_fail(FANS_ENUMERIC, "the loss '%s' of replica %d is %g",
-                             g->nodes[g->plans[i]->losses[f->index]].name, f->replica,
-                             (double)f->value);
+            return fans_fail_replica(FANS_ENUMERIC, f->replica, "the loss '%s' is %g",
+                                     g->nodes[g->plans[i]->losses[f->index]].name,
+                                     (double)f->value);
     for (size_t i = 0; i < g->group_count; i++)
         if (f->owner == g->groups[i]->norm) return group_blame(g->groups[i], f->replica);
     return fans_fail(FANS_ENUMERIC, "a loss or gradient of another graph is not finite");
@@ -326,6 +370,7 @@ const char *nn_name_of(nn_var v)
 real *nn_data(nn_var v, int replica)
 {
     nn_node *n = node_of(v);
+    assert(n->type == NN_F32);
     return n->value + (size_t)replica * n->stride;
 }
 
@@ -372,20 +417,42 @@ void nn_read_all(nn_var v, real *to)
     nn_copy_out(v.graph, to, nn_data(v, 0), bytes_of_all(v));
 }
 
+/* Writes `count` replicas of an index from one on. */
+static void write_index(nn_var v, int replica, int count, const int32_t *from)
+{
+    const nn_node *n = node_of(v);
+    assert(n->type == NN_I32);
+    char *to = (char *)n->value + (size_t)replica * n->stride * sizeof *from;
+    nn_copy_in(v.graph, to, from, (size_t)count * n->stride * sizeof *from);
+}
+
+void nn_write_index(nn_var v, int replica, const int32_t *from)
+{
+    write_index(v, replica, 1, from);
+}
+
+void nn_write_index_all(nn_var v, const int32_t *from)
+{
+    write_index(v, 0, v.graph->replicas, from);
+}
+
 void nn_table_send_rows(nn_var table, const nn_place *places, int count)
 {
     const nn_backend *b = table.graph->backend;
     const nn_node *n = node_of(table);
-    if (b->put_rows) b->put_rows(b->self, n->value, n->caller, n->shape, places, count);
+    size_t width = (size_t)n->shape.D * width_of(n);
+    if (b->put_rows)
+        b->put_rows(b->self, n->value, n->caller, (size_t)n->shape.B, width, places, count);
 }
 
 void nn_table_send(nn_var table, int replica, int first, int count)
 {
     const nn_node *n = node_of(table);
-    size_t at = (size_t)replica * n->stride + (size_t)first * (size_t)n->shape.D;
+    size_t width = (size_t)n->shape.D * width_of(n);
+    size_t at = ((size_t)replica * (size_t)n->shape.B + (size_t)first) * width;
     if (table.graph->backend->put_rows)
-        nn_copy_in(table.graph, n->value + at, n->caller + at,
-                   (size_t)count * (size_t)n->shape.D * sizeof(real));
+        nn_copy_in(table.graph, (char *)n->value + at, (const char *)n->caller + at,
+                   (size_t)count * width);
 }
 
 void nn_scalar_set(nn_var v, int replica, double value)

@@ -8,6 +8,7 @@ typedef struct nn_node {
     int op; /* or one of the leaves below */
     char name[48];
     nn_shape shape;
+    nn_type type;
     int in[NN_MOST_INPUTS], in_count;
     nn_attr attr;
     size_t scratch_size;
@@ -19,13 +20,13 @@ typedef struct nn_node {
     nn_init init;       /* ... and how they start */
     double initial;     /* ... and scalars: the first value */
     int counter;        /* random operators: which of the graph's counters */
-    real *caller;       /* tables: the rows themselves; `value` is these, or a copy */
-    real *value, *grad; /* replica 0 */
+    void *caller;       /* tables: the rows themselves; `value` is these, or a copy */
+    real *value, *grad; /* replica 0; of another type where `type` says so */
     size_t stride;
     real *scratch;
 } nn_node;
 
-enum { LEAF_INPUT = -1, LEAF_SCALAR = -2, LEAF_PARAM = -3, LEAF_TABLE = -4 };
+enum { LEAF_INPUT = -1, LEAF_SCALAR = -2, LEAF_PARAM = -3, LEAF_TABLE = -4, LEAF_INDEX = -5 };
 
 struct nn_graph {
     nn_backend *backend;

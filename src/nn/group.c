@@ -150,12 +150,12 @@ int group_blame(const nn_group *group, int replica)
             g->backend->copy_out(g->backend->self, &x, n->grad + (size_t)replica * n->stride + k,
                                  sizeof x);
             if (!isfinite(x))
-                return fans_fail(FANS_ENUMERIC, "the gradient of '%s' of replica %d is %g", n->name,
-                                 replica, (double)x);
+                return fans_fail_replica(FANS_ENUMERIC, replica, "the gradient of '%s' is %g",
+                                         n->name, (double)x);
         }
     }
-    return fans_fail(FANS_ENUMERIC, "the gradient of group '%s' of replica %d overflows",
-                     group->name, replica);
+    return fans_fail_replica(FANS_ENUMERIC, replica, "the gradient of group '%s' overflows",
+                             group->name);
 }
 
 nn_adam_step group_adam_step(const nn_group *group, const nn_adam *o)

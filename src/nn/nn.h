@@ -70,6 +70,13 @@ typedef enum {
     NN_EXP
 } nn_act;
 
+/* What a tensor holds. All but tables and indices hold reals. */
+typedef enum {
+    NN_F32, /* `real`s: floats, but doubles in the double build */
+    NN_U8,  /* bytes, which operators read as the numbers 0 to 255 */
+    NN_I32  /* numbers of rows or time steps: nn_index */
+} nn_type;
+
 /* ---- backends -------------------------------------------------------------------------------- */
 
 struct pool;
@@ -99,7 +106,7 @@ int nn_cuda_probe(char *out, size_t size);
 
 void nn_backend_free(nn_backend *b);
 const char *nn_backend_name(const nn_backend *b);
-bool nn_backend_is_beside(const nn_backend *b); /* works while the host does something else */
+bool nn_backend_is_async(const nn_backend *b); /* works while the host does something else */
 
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
@@ -120,8 +127,8 @@ uint64_t *nn_graph_counters(nn_graph *g, int *count);
 nn_shape nn_shape_of(nn_var v);
 const char *nn_name_of(nn_var v);
 
-/* Copies a tensor of one replica in or out. nn_data and nn_grad are the memory itself, where the
- * backend's memory can be read by this process (the CPU's can). */
+/* Copies a tensor of reals, of one replica, in or out. nn_data and nn_grad are the memory itself,
+ * where the backend's memory can be read by this process (the CPU's can). */
 void nn_write(nn_var v, int replica, const real *from);
 void nn_read(nn_var v, int replica, real *to);
 void nn_write_all(nn_var v, const real *from); /* all replicas, one behind the other */
@@ -136,10 +143,17 @@ real *nn_grad(nn_var v, int replica);
 
 nn_var nn_input(nn_graph *g, const char *name, int T, int B, int D);
 
-/* Rows that stay in the caller's memory, `rows` of D numbers per replica, one replica behind the
- * other: for nn_gather. A backend with memory of its own has a copy, to which changed rows are
- * sent; elsewhere sending does nothing. */
-nn_var nn_table(nn_graph *g, const char *name, int rows, int D, real *memory);
+/* Numbers of rows or time steps (T, B, 1), from 0 to 2^31 - 1, or -1: none. For nn_gather and
+ * nn_pick only. Written like an input; starts as zeros. */
+nn_var nn_index(nn_graph *g, const char *name, int T, int B);
+void nn_write_index(nn_var v, int replica, const int32_t *from);
+void nn_write_index_all(nn_var v, const int32_t *from); /* all replicas, one after the other */
+
+/* Rows that stay in the caller's memory, `rows` of D numbers per replica, one replica after the
+ * other: for nn_gather. `type` is NN_F32 (the memory holds `real`s) or NN_U8 (bytes). A table may
+ * be larger than 2^31 numbers; other tensors may not. A backend with memory of its own has a copy,
+ * of the same type, to which changed rows are sent; elsewhere sending does nothing. */
+nn_var nn_table(nn_graph *g, const char *name, int rows, int D, nn_type type, void *memory);
 typedef struct nn_place {
     int replica, row;
 } nn_place;
@@ -246,16 +260,18 @@ nn_var nn_gate(nn_var logits, nn_gate_kind kind, nn_var temperature, nn_var froz
 nn_var nn_gate_open(nn_var logits, nn_gate_kind kind, nn_var temperature); /* P(gate ≠ 0) */
 
 nn_var nn_activate(nn_var x, nn_act act);
-nn_var nn_add(nn_var x, nn_var y); /* y broadcasts where its extent is 1 */
-nn_var nn_mul(nn_var x, nn_var y); /* likewise */
+nn_var nn_add(nn_var x, nn_var y);          /* y broadcasts where its extent is 1 */
+nn_var nn_sub(nn_var x, nn_var y);          /* likewise */
+nn_var nn_mul(nn_var x, nn_var y);          /* likewise */
+nn_var nn_broadcast(nn_var x, nn_var like); /* x, repeated to the shape of `like` */
 nn_var nn_affine(nn_var x, double scale, double shift);
 nn_var nn_clip(nn_var x, double low, double high);
 nn_var nn_concat(nn_list x);
 nn_var nn_slice(nn_var x, int from, int count); /* of the features */
-nn_var nn_gather(nn_var table, nn_var at); /* row at (T,B,1) of the table; passes no gradient */
-nn_var nn_shift(nn_var x, nn_var first);   /* y_t = x_{t-1}; y_0 = first, or 0 */
+nn_var nn_gather(nn_var table, nn_var at);      /* rows by index (T,B,1), 0 for -1; no gradient */
+nn_var nn_shift(nn_var x, nn_var first);        /* y_t = x_{t-1}; y_0 = first, or 0 */
 nn_var nn_hold(nn_var x, nn_var when); /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
-nn_var nn_pick(nn_var x, nn_var at);   /* y_k = x_t, t = at_k (K,B,1); 0 where that is below 0 */
+nn_var nn_pick(nn_var x, nn_var at);   /* y_k = x_t, t = at_k, an index (K,B,1); 0 for -1 */
 nn_var nn_detach(nn_var x);            /* no gradient passes */
 nn_var nn_grad_scale(nn_var x, nn_var k); /* x, with its gradient multiplied by the scalar k */
 
@@ -263,7 +279,7 @@ nn_var nn_gauss_sample(nn_var mean, nn_var log_std);
 nn_var nn_squash_logp(nn_var u, nn_var mean, nn_var log_std);
 nn_var nn_min(nn_var x); /* over the features */
 nn_var nn_td_target(nn_var reward, nn_var terminated, nn_var q, nn_var logp, nn_var temp,
-                    nn_var discount);
+                    nn_var discount); /* a scalar, or one per row (T,B,1) */
 
 /* Costs are scalars: sums over the features, means over the rows weighted by `weight` (T,B,1), or
  * over all rows where it is NN_NONE. */

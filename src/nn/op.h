@@ -28,10 +28,11 @@ typedef struct nn_attr {
 
 /* A tensor as a body sees it. */
 typedef struct nn_tensor {
-    real *v;       /* value of replica 0 */
+    real *v;       /* value of replica 0; of tables and indices see nn_bytes and nn_numbers */
     real *g;       /* gradient; NULL where none is wanted */
     size_t stride; /* from one replica to the next, in numbers */
     bool add;      /* add to g instead of writing it: another reader was there before */
+    uint8_t type;  /* an nn_type; a byte, because calls travel as kernel arguments */
     nn_shape shape;
 } nn_tensor;
 
@@ -61,22 +62,37 @@ typedef struct nn_inference {
     int skip;       /* bit k: no gradient ever flows into operand k */
 } nn_inference;
 
+/* How an operator works: see ops/list.h. */
+typedef enum {
+    NN_WORK_ROWS,    /* on each row by itself, both ways */
+    NN_WORK_REPEATS, /* likewise; but the last operand may repeat, and its gradient sums rows */
+    NN_WORK_COST,    /* the mean over rows; its gradient is found row by row */
+    NN_WORK_WHOLE,   /* on all rows together */
+    NN_WORK_PRODUCT  /* likewise, and takes long: a matrix product */
+} nn_work;
+
+/* Values that a backward body may look at: bit k is operand k. */
+enum { NN_RESULT = 1 << NN_MOST_INPUTS, NN_OPERANDS = NN_RESULT - 1 };
+
 typedef struct nn_op {
     const char *name, *help;
     /* Returns NULL, or what is wrong with the operands (a constant text). */
     const char *(*infer)(nn_inference *f);
     bool random;
-    nn_body_fn *forward, *backward; /* the CPU's */
+    int indices; /* bit k: operand k is an index, and no other may be one */
+    int tables;  /* bit k: operand k may hold bytes */
+    int ignores; /* values that no backward body, of whatever backend, looks at */
+    nn_body_fn *forward, *backward; /* the CPU's; backward is NULL where no gradient passes */
 } nn_op;
 
 /* One enumerator and one definition per line of ops/list.h. */
 enum {
-#define X(name) NN_OP_##name,
+#define X(name, work) NN_OP_##name,
 #include "nn/ops/list.h"
 #undef X
     NN_OP_COUNT
 };
-#define X(name) extern const nn_op nn_op_##name;
+#define X(name, work) extern const nn_op nn_op_##name;
 #include "nn/ops/list.h"
 #undef X
 extern const nn_op *const nn_ops[NN_OP_COUNT];
@@ -118,7 +134,8 @@ enum { NN_STEP_CHECK = NN_OP_COUNT, NN_STEP_ADAM, NN_STEP_FOLLOW };
 /* One call of a plan. */
 typedef struct nn_step {
     const char *name;
-    int op; /* or one of the above */
+    int op;            /* or one of the above */
+    const nn_op *kind; /* what the operator declares; NULL for the above */
     bool backward;
     nn_body_fn *body;
     nn_call call;
@@ -155,11 +172,10 @@ struct nn_backend {
     void (*copy_in)(void *self, void *to, const void *from, size_t bytes);
     void (*copy_out)(void *self, void *to, const void *from, size_t bytes);
     void (*clear)(void *self, void *at, size_t bytes);
-    /* Copies rows of a caller's table (shape.B rows of shape.D numbers per replica) to the same
-     * places of `to`; they are taken before it returns. NULL where plans read the caller's memory.
-     */
-    void (*put_rows)(void *self, real *to, const real *from, nn_shape shape, const nn_place *places,
-                     int count);
+    /* Copies rows of a caller's table (`rows` of `width` bytes per replica) to the same places of
+     * `to`; they are taken before it returns. NULL where plans read the caller's memory. */
+    void (*put_rows)(void *self, void *to, const void *from, size_t rows, size_t width,
+                     const nn_place *places, int count);
     void (*adam)(void *self, const nn_adam_step *s);
     void (*follow)(void *self, real *target, const real *source, size_t n, real tau);
     void (*begin)(void *self); /* around the steps of a plan */
@@ -188,6 +204,18 @@ typedef struct nn_host {
 NN_FN real *nn_v(const nn_tensor *t, int r)
 {
     return t->v + (size_t)r * t->stride;
+}
+
+/* The numbers of an index. */
+NN_FN const int32_t *nn_numbers(const nn_tensor *t, int r)
+{
+    return (const int32_t *)(const void *)t->v + (size_t)r * t->stride;
+}
+
+/* A table of bytes. */
+NN_FN const uint8_t *nn_bytes(const nn_tensor *t, int r)
+{
+    return (const uint8_t *)(const void *)t->v + (size_t)r * t->stride;
 }
 
 NN_FN real *nn_g(const nn_tensor *t, int r)

@@ -43,12 +43,21 @@ static void find_follows(cutter *x)
     }
 }
 
+/* The index by which a step finds its rows, or NULL. */
+static const void *index_of(const nn_step *s)
+{
+    for (int k = 0; k < s->call.in_count; k++)
+        if (s->call.in[k].type == NN_I32) return s->call.in[k].v;
+    return NULL;
+}
+
 /* Rows of another batch than those gathered so far: they may come at the same time. */
 static bool gathers_others(const cutter *x, const nn_piece *q, const nn_step *s)
 {
-    for (int i = 0; s->op == NN_OP_gather && i < q->count; i++) {
-        const nn_step *other = &x->p->steps[q->steps[i]];
-        if (other->op == NN_OP_gather && other->call.in[1].v != s->call.in[1].v) return true;
+    const void *mine = index_of(s);
+    for (int i = 0; mine && i < q->count; i++) {
+        const void *other = index_of(&x->p->steps[q->steps[i]]);
+        if (other && other != mine) return true;
     }
     return false;
 }
@@ -107,11 +116,7 @@ static bool needs(const cutter *x, int i, int j)
 
 static int length_of(const cutter *x, const nn_piece *q)
 {
-    int op = q->count == 1 ? x->p->steps[q->steps[0]].op : -1;
-    return op == NN_OP_linear || op == NN_OP_lstm || op == NN_OP_conv2d ||
-                   op == NN_OP_conv2d_transpose
-               ? 2
-               : 1;
+    return q->count == 1 && step_is_product(&x->p->steps[q->steps[0]]) ? 2 : 1;
 }
 
 /* Those that no other wait implies; the longest ways from the start. */
@@ -193,38 +198,38 @@ static bool join_one(cutter *x)
     return false;
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
-/* A piece that inherits a lane may be started while its predecessor still runs: the one with the
- * longest way before it does, and behind the predecessor that comes last. Others take a lane that
+/* A piece that inherits a queue may be started while its predecessor still runs: the one with the
+ * longest way before it does, and behind the predecessor that comes last. Others take a queue that
  * nobody will inherit and that is done by then, else the one that was used least lately. */
-static int choose_lane(const cutter *x, int i, const int *last, int lanes)
+static int choose_queue(const cutter *x, int i, const int *last, int queues)
 {
     const nn_piece *list = x->list;
     int best = -1, oldest = 0;
-    for (int l = 0; l < lanes; l++)
+    for (int l = 0; l < queues; l++)
         if (last[l] >= 0 && list[last[l]].heir == i &&
             (best < 0 || list[last[l]].before > list[last[best]].before))
             best = l;
-    for (int l = 0; best < 0 && l < lanes; l++)
+    for (int l = 0; best < 0 && l < queues; l++)
         if (last[l] < 0 || (*cell(x, x->after, i, last[l]) && list[last[l]].heir < i)) best = l;
-    for (int l = 1; l < lanes; l++)
+    for (int l = 1; l < queues; l++)
         if (last[l] < last[oldest]) oldest = l;
     return best < 0 ? oldest : best;
 }
 
-static void choose_lanes(cutter *x, int *last, int lanes)
+static void choose_queues(cutter *x, int *last, int queues)
 {
-    for (int l = 0; l < lanes; l++) last[l] = -1;
+    for (int l = 0; l < queues; l++) last[l] = -1;
     for (int i = 0; i < x->count; i++) {
-        x->list[i].lane = choose_lane(x, i, last, lanes);
-        last[x->list[i].lane] = i;
+        x->list[i].queue = choose_queue(x, i, last, queues);
+        last[x->list[i].queue] = i;
     }
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static void find(cutter *x, int *last, int lanes)
+static void find(cutter *x, int *last, int queues)
 {
     find_follows(x);
     cut(x);
@@ -234,14 +239,14 @@ static void find(cutter *x, int *last, int lanes)
         find_waits(x);
         find_ways(x);
     } while (join_one(x));
-    choose_lanes(x, last, lanes);
+    choose_queues(x, last, queues);
 }
 
-bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, const nn_host *m)
+bool pieces_new(nn_pieces *out, const nn_program *p, int queues, const nn_host *m)
 {
     size_t steps = p->step_count, room = steps + 2;
     cutter x = {.p = p, .steps = (int)steps, .room = (int)room};
-    int *last = m->alloc((size_t)lanes * sizeof *last);
+    int *last = m->alloc((size_t)queues * sizeof *last);
     x.list = m->alloc(room * sizeof *x.list);
     x.follows = m->alloc(room * room);
     x.waits = m->alloc(room * room);
@@ -249,7 +254,7 @@ bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, const nn_host *m
     x.uses = m->alloc(room * sizeof *x.uses);
     bool enough = last && x.list && x.follows && x.waits && x.after && x.uses;
     if (enough) {
-        find(&x, last, lanes);
+        find(&x, last, queues);
         *out = (nn_pieces){x.list, x.count, x.waits};
         for (int i = 0; i < x.count; i++) /* rows as long as there are pieces */
             memmove(x.waits + (size_t)i * (size_t)x.count, cell(&x, x.waits, i, 0),

@@ -1,4 +1,4 @@
-/* pieces.h - a program cut into pieces: what each waits for, and the lane it is queued on. For
+/* pieces.h - a program cut into pieces: what each waits for, and the queue it goes to. For
  * backends that run a program as a whole and some of it side by side. */
 #ifndef NN_PIECES_H
 #define NN_PIECES_H
@@ -16,7 +16,7 @@ enum { PIECE_STEPS = 24 }; /* at most */
 typedef struct nn_piece {
     int steps[PIECE_STEPS], count;
     size_t rows; /* that each step works on one by one; 0 where it does not */
-    int lane;
+    int queue;
     int before; /* the longest way from the start to here: products count two, all else one … */
     int way;    /* … and from here to the end */
     int heir;   /* of those that wait for it the one with the longest way; -1: none does */
@@ -29,7 +29,7 @@ typedef struct nn_pieces {
 } nn_pieces;
 
 /* Whether there was memory. */
-bool pieces_new(nn_pieces *out, const nn_program *p, int lanes, const nn_host *m);
+bool pieces_new(nn_pieces *out, const nn_program *p, int queues, const nn_host *m);
 void pieces_free(nn_pieces *x, const nn_host *m);
 
 static inline bool piece_waits(const nn_pieces *x, int later, int earlier)

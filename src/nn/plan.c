@@ -183,7 +183,8 @@ void plan_free(nn_plan *p)
 
 static nn_tensor tensor_of(const nn_node *n)
 {
-    return (nn_tensor){.v = n->value, .stride = n->stride, .shape = n->shape};
+    return (nn_tensor){
+        .v = n->value, .stride = n->stride, .type = (uint8_t)n->type, .shape = n->shape};
 }
 
 static nn_call call_of(nn_graph *g, const nn_node *n)
@@ -202,6 +203,17 @@ static nn_call call_of(nn_graph *g, const nn_node *n)
     }
     for (int k = 0; k < n->in_count; k++) c.in[k] = tensor_of(&g->nodes[n->in[k]]);
     return c;
+}
+
+static nn_step step_of(nn_graph *g, const nn_node *n, bool backward)
+{
+    const nn_backend *b = g->backend;
+    return (nn_step){.name = n->name,
+                     .op = n->op,
+                     .kind = nn_ops[n->op],
+                     .backward = backward,
+                     .body = backward ? b->backward[n->op] : b->forward[n->op],
+                     .call = call_of(g, n)};
 }
 
 static void link_backward(nn_plan *p, nn_step *step, const nn_node *n, bool *written)
@@ -241,7 +253,7 @@ int plan_link(nn_plan *p)
     for (size_t i = 0; i < g->count; i++) {
         const nn_node *n = &g->nodes[i];
         if (n->op < 0 || !p->forward[i]) continue;
-        *s++ = (nn_step){n->name, n->op, false, back->forward[n->op], call_of(g, n)};
+        *s++ = step_of(g, n, false);
     }
     if (back->run && p->loss_count)
         *s++ = (nn_step){.name = "check", .op = NN_STEP_CHECK, .what = &p->program};
@@ -249,7 +261,7 @@ int plan_link(nn_plan *p)
     for (int i = (int)g->count - 1; i >= 0; i--) {
         const nn_node *n = &g->nodes[i];
         if (n->op < 0 || !p->backward[i]) continue;
-        *s = (nn_step){n->name, n->op, true, back->backward[n->op], call_of(g, n)};
+        *s = step_of(g, n, true);
         link_backward(p, s++, n, written);
     }
     assert(s <= p->program.steps + p->program.step_count);
@@ -283,8 +295,8 @@ static int check_losses(const nn_plan *p)
         for (int r = 0; r < p->graph->replicas; r++) {
             double x = nn_scalar_get(loss, r);
             if (!isfinite(x))
-                return fans_fail(FANS_ENUMERIC, "the loss '%s' of replica %d is %g",
-                                 nn_name_of(loss), r, x);
+                return fans_fail_replica(FANS_ENUMERIC, r, "the loss '%s' is %g", nn_name_of(loss),
+                                         x);
         }
     }
     return 0;

@@ -6,45 +6,45 @@
 
 /* ---- row steps ------------------------------------------------------------------------------- */
 
-/* The gradient of a repeated operand is a sum over rows, unless only features are repeated. */
-static bool sums_rows(const nn_call *c)
+static const nn_work works[NN_OP_COUNT] = {
+#define X(name, work) NN_WORK_##work,
+#include "nn/ops/list.h"
+#undef X
+};
+
+static bool works_as(const nn_step *s, nn_work work)
 {
-    nn_shape x = c->in[0].shape, y = c->in[1].shape;
-    return c->in[1].g && (x.T != y.T || x.B != y.B);
+    return s->op < NN_OP_COUNT && works[s->op] == work;
 }
 
-static bool is_cost(const nn_step *s)
+bool step_is_product(const nn_step *s)
 {
-    return s->op == NN_OP_mean || s->op == NN_OP_mse || s->op == NN_OP_l1 ||
-           s->op == NN_OP_gauss_nll || s->op == NN_OP_gauss_kl;
+    return works_as(s, NN_WORK_PRODUCT);
+}
+
+/* Whether the gradient of the last operand sums over rows: it repeats more than features. */
+static bool sums_rows(const nn_step *s)
+{
+    const nn_tensor *y = &s->call.in[s->call.in_count - 1];
+    nn_shape z = s->call.out.shape;
+    return s->backward && y->g && (z.T != y->shape.T || z.B != y->shape.B);
 }
 
 size_t step_rows(const nn_step *s)
 {
-    const nn_call *c = &s->call;
-    if (is_cost(s)) return s->backward ? nn_rows(c->in[0].shape) : 0;
-    switch (s->op) {
-    case NN_STEP_CHECK:
-    case NN_STEP_ADAM:
-    case NN_STEP_FOLLOW:
-    case NN_OP_linear:
-    case NN_OP_fold_mask:
-    case NN_OP_lstm:
-    case NN_OP_conv2d:
-    case NN_OP_conv2d_transpose:
-    case NN_OP_shift: /* reads its neighbour's rows */
-    case NN_OP_hold:
-    case NN_OP_pick:
+    if (s->op >= NN_OP_COUNT) return 0;
+    switch (works[s->op]) {
+    case NN_WORK_ROWS:
+        return nn_rows(s->call.out.shape);
+    case NN_WORK_REPEATS:
+        return sums_rows(s) ? 0 : nn_rows(s->call.out.shape);
+    case NN_WORK_COST:
+        return s->backward ? nn_rows(s->call.in[0].shape) : 0;
+    case NN_WORK_WHOLE:
+    case NN_WORK_PRODUCT:
         return 0;
-    case NN_OP_add:
-    case NN_OP_mul:
-        return s->backward && sums_rows(c) ? 0 : nn_rows(c->in[0].shape);
-    case NN_OP_auto_weight:
-        return 1;
-    case NN_OP_gather:
-        return nn_rows(c->out.shape);
     }
-    return nn_rows(c->in[0].shape);
+    return 0;
 }
 
 /* ---- which memory ---------------------------------------------------------------------------- */
@@ -71,37 +71,18 @@ static void note_group(step_uses *a, const nn_step *s)
 /* Without weights: its gradient needs nothing that the cost itself has found out. */
 static bool is_even_cost(const nn_step *s)
 {
-    return is_cost(s) && s->call.in_count == s->call.attr.i[0];
-}
-
-/* What a backward body looks at, of the values: all, where nothing else is known. */
-static bool looks_at_operand(const nn_step *s, int k)
-{
-    switch (s->op) {
-    case NN_OP_add:
-    case NN_OP_affine:
-    case NN_OP_concat:
-    case NN_OP_slice:
-        return false;
-    case NN_OP_mean:
-        return k > 0;
-    }
-    return true;
-}
-
-static bool looks_at_result(const nn_step *s)
-{
-    return looks_at_operand(s, 0) && !is_cost(s) && s->op != NN_OP_mul && s->op != NN_OP_min;
+    return works_as(s, NN_WORK_COST) && s->call.in_count == s->call.attr.i[0];
 }
 
 static void note_backward(step_uses *a, const nn_step *s)
 {
     const nn_call *c = &s->call;
+    int ignores = s->kind->ignores;
     for (int k = 0; k < c->in_count; k++) {
-        if (looks_at_operand(s, k)) a->reads[a->read_count++] = c->in[k].v;
+        if (!(ignores >> k & 1)) a->reads[a->read_count++] = c->in[k].v;
         if (c->in[k].g) a->writes[a->write_count++] = c->in[k].g;
     }
-    if (looks_at_result(s)) a->reads[a->read_count++] = c->out.v;
+    if (!(ignores & NN_RESULT)) a->reads[a->read_count++] = c->out.v;
     if (c->scratch && !is_even_cost(s)) a->writes[a->write_count++] = c->scratch;
     a->writes[a->write_count++] = c->out.g; /* slopes may be applied in place */
 }

@@ -26,4 +26,7 @@ bool must_follow(const nn_step *s, const step_uses *a, const nn_step *later, con
 /* Rows that the step works on one by one, or 0 where it does not. */
 size_t step_rows(const nn_step *s);
 
+/* Whether it takes long, as matrix products do. */
+bool step_is_product(const nn_step *s);
+
 #endif

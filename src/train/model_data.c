@@ -8,76 +8,107 @@
 
 /* ---- living ---------------------------------------------------------------------------------- */
 
+/* One world, and the moment of the step that is being lived. */
 typedef struct collector {
+    const fans_env_info *info;
     world *world;
     arena *memory;
     world_buffers b;
-    float *obs, *action, *theta_s, *theta_r; /* of the next step */
+    float *obs, *action, *theta_s, *theta_r;
+    int64_t segment;
+    uint8_t change;
 } collector;
 
-static int prepare(collector *c, const model_run *m, uint32_t index)
+static int at_least_one(int n)
+{
+    return n > 0 ? n : 1;
+}
+
+int model_run_replay(const model_run *m, replay **out, int transitions)
+{
+    const fans_env_info *info = &m->task->info;
+    replay_shape z = {.replicas = 1,
+                      .worlds = 1,
+                      .steps = 2 * transitions, /* every step may be an episode's last */
+                      .horizon = info->horizon,
+                      .obs = info->obs_dim,
+                      .act = info->act_dim,
+                      .column_count = 2};
+    z.columns[FNVAE_COLUMN_THETA_S] = (replay_column){"theta_s", NN_F32, at_least_one(m->truth.p)};
+    z.columns[FNVAE_COLUMN_THETA_R] = (replay_column){"theta_r", NN_F32, at_least_one(m->truth.q)};
+    return replay_new(out, z);
+}
+
+static int claim(collector *c, const model_run *m)
 {
     int rc = 0;
+    c->info = &m->task->info;
     TRY(arena_new(&c->memory));
     TRY(world_buffers_declare(&c->b, c->memory, m->task, 1, false));
     TRY(arena_declare(c->memory, &c->obs, (size_t)m->truth.d * sizeof(float)));
     TRY(arena_declare(c->memory, &c->action, (size_t)m->truth.m * sizeof(float)));
-    TRY(arena_declare(c->memory, &c->theta_s, ((size_t)m->truth.p + 1) * sizeof(float)));
-    TRY(arena_declare(c->memory, &c->theta_r, ((size_t)m->truth.q + 1) * sizeof(float)));
+    TRY(arena_declare(c->memory, &c->theta_s, (size_t)at_least_one(m->truth.p) * sizeof(float)));
+    TRY(arena_declare(c->memory, &c->theta_r, (size_t)at_least_one(m->truth.q) * sizeof(float)));
     TRY(arena_commit(c->memory));
     c->b.action = c->action;
-    TRY(world_new(&c->world, m->task, (uint64_t)m->data.seed, index));
-    TRY(world_start(c->world, &c->b, 0));
 out:
     return rc;
 }
 
-/* The factors of the next step, sorted by kind. */
-static void note_factors(collector *c, const fans_env_info *info)
+static void release(collector *c)
+{
+    world_free(c->world);
+    arena_free(c->memory);
+}
+
+/* The factors of a step, each with its kind. */
+static void note_factors(const collector *c, const double *factors)
 {
     int s = 0, r = 0;
-    for (int i = 0; i < info->factor_count; i++) {
-        bool dynamics = info->factors[i].kind == FANS_DYNAMICS;
-        (dynamics ? c->theta_s : c->theta_r)[dynamics ? s++ : r++] = (float)c->b.factors[i];
+    for (int i = 0; i < c->info->factor_count; i++) {
+        bool dynamics = c->info->factors[i].kind == FANS_DYNAMICS;
+        (dynamics ? c->theta_s : c->theta_r)[dynamics ? s++ : r++] = (float)factors[i];
     }
 }
 
-static int live(collector *c, const model_run *m, rng *actions, bool *first, lifetime *l)
+/* The data end where an episode is cut off: so the last step has its successor, too. */
+static void store(const collector *c, replay *to, const fans_moment *now, const float *action,
+                  fans_outcome o, bool last)
 {
-    const fans_env_info *info = &m->task->info;
-    memcpy(c->obs, c->b.obs, (size_t)m->truth.d * sizeof(float));
-    for (int i = 0; i < m->truth.m; i++) c->action[i] = (float)rng_between(actions, -1, 1);
-    note_factors(c, info);
-    fnvae_row row = {.s = c->obs,
-                     .a = c->action,
-                     .s1 = c->b.final_obs,
-                     .change = c->b.change[0] != 0,
-                     .first = *first,
-                     .theta_s = c->theta_s,
-                     .theta_r = c->theta_r};
+    const void *thetas[] = {c->theta_s, c->theta_r};
+    static const uint8_t cut[] = {1};
+    if (last) o.truncated = cut;
+    replay_add(to, now, action, &o, thetas, thetas);
+}
+
+/* Lives one step with a random action. */
+static int live(collector *c, rng *actions, replay *to, bool last)
+{
+    size_t d = (size_t)c->info->obs_dim;
+    memcpy(c->obs, c->b.obs, d * sizeof(float));
+    c->segment = c->b.segment[0];
+    c->change = c->b.change[0];
+    note_factors(c, c->b.factors);
+    for (int k = 0; k < c->info->act_dim; k++) c->action[k] = (float)rng_between(actions, -1, 1);
     int rc = world_step(c->world, &c->b, 0);
-    row.r = c->b.reward[0];
-    *first = c->b.terminated[0] || c->b.truncated[0];
-    lifetime_add(l, &row);
+    fans_moment now = {c->obs, NULL, &c->segment, &c->change};
+    fans_outcome o = {c->b.reward, c->b.terminated, c->b.truncated, c->b.final_obs};
+    if (rc == 0) store(c, to, &now, c->action, o, last);
     return rc;
 }
 
-int model_run_collect(const model_run *m, lifetime **out, uint32_t index, int count)
+int model_run_collect(const model_run *m, replay *to, uint32_t index, int count)
 {
     int rc = 0;
-    bool first = true;
-    lifetime *l = NULL;
     collector c = {0};
-    rng actions = rng_stream((uint64_t)m->data.seed, "policy", index);
-    TRY(prepare(&c, m, index));
-    TRY(lifetime_new(&l, m->truth, count));
-    for (int i = 0; i < count; i++) TRY(live(&c, m, &actions, &first, l));
-    *out = l;
-    l = NULL;
+    uint64_t seed = (uint64_t)m->data.seed;
+    rng actions = rng_stream(seed, "policy", index);
+    TRY(claim(&c, m));
+    TRY(world_new(&c.world, m->task, seed, index));
+    TRY(world_start(c.world, &c.b, 0));
+    for (int i = 0; i < count; i++) TRY(live(&c, &actions, to, i == count - 1));
 out:
-    lifetime_free(l);
-    world_free(c.world);
-    arena_free(c.memory);
+    release(&c);
     return rc;
 }
 
@@ -133,49 +164,46 @@ out:
     return rc;
 }
 
-static void add_row(const model_run *m, const float *cells, collector *c, lifetime *l)
+static void add_row(const model_run *m, const float *cells, collector *c, replay *to, bool last)
 {
-    int d = m->truth.d, factors = m->task->info.factor_count;
-    const float *obs = cells + 5 + factors, *action = obs + d, *reward = action + m->truth.m;
+    int factors = m->task->info.factor_count;
+    const float *obs = cells + 5 + factors, *action = obs + m->truth.d;
+    const float *reward = action + m->truth.m;
+    int64_t segment = (int64_t)cells[3];
+    uint8_t change = cells[4] != 0, terminated = reward[1] != 0, truncated = reward[2] != 0;
+    fans_moment now = {obs, NULL, &segment, &change};
+    fans_outcome o = {reward, &terminated, &truncated, reward + 4};
     for (int i = 0; i < factors; i++) c->b.factors[i] = (double)cells[5 + i];
-    note_factors(c, &m->task->info);
-    fnvae_row row = {.s = obs,
-                     .a = action,
-                     .s1 = reward + 4,
-                     .r = *reward,
-                     .change = cells[4] != 0,
-                     .first = cells[1] == 0,
-                     .theta_s = c->theta_s,
-                     .theta_r = c->theta_r};
-    lifetime_add(l, &row);
+    note_factors(c, c->b.factors);
+    store(c, to, &now, action, o, last);
 }
 
-int model_run_read(const model_run *m, lifetime **out, const char *path)
+int model_run_read(const model_run *m, replay **out, const char *path, int *count)
 {
     int rc = 0;
     csv t = {0};
     float *cells = NULL;
-    lifetime *l = NULL;
+    replay *to = NULL;
     collector c = {0};
     TRY(csv_read(&t, path));
     TRY(check_header(m, path, &t));
-    TRY(prepare(&c, m, 0));
+    TRY(claim(&c, m));
     TRY((cells = mem_alloc((size_t)t.columns * sizeof *cells)) ? 0 : FANS_ENOMEM);
-    TRY(lifetime_new(&l, m->truth, (int)t.rows + 1));
+    TRY(model_run_replay(m, &to, (int)t.rows + 1));
     for (size_t row = 0; row < t.rows; row++) {
         for (int i = 0; i < t.columns; i++) cells[i] = (float)csv_at(&t, row, i);
-        add_row(m, cells, &c, l);
+        add_row(m, cells, &c, to, row + 1 == t.rows);
     }
-    if (lifetime_count(l) < m->o.window)
+    if ((int)t.rows < m->o.window)
         TRY(fans_fail(FANS_EINVAL, "%s: %d transitions: fewer than fnvae.window = %d", path,
-                      lifetime_count(l), m->o.window));
-    *out = l;
-    l = NULL;
+                      (int)t.rows, m->o.window));
+    *count = (int)t.rows;
+    *out = to;
+    to = NULL;
 out:
-    lifetime_free(l);
+    replay_free(to);
     mem_free(cells);
     csv_free(&t);
-    world_free(c.world);
-    arena_free(c.memory);
+    release(&c);
     return rc;
 }

@@ -48,7 +48,7 @@ out:
 
 typedef struct probe {
     const model_run *m;
-    lifetime *life;
+    replay *life; /* fresh data */
     belief *b;
     arena *memory;
     int episodes, k;            /* found so far; p + q */
@@ -56,64 +56,88 @@ typedef struct probe {
     double *truth[EVAL_TIMES];  /* [factor][episode] */
     float *average;             /* [k] */
     int most;
+    int *steps;             /* rows of `life` that are steps */
     double error[2];        /* states, reward */
     int step;               /* of the episode */
     int counts[EVAL_TIMES]; /* samples */
 } probe;
 
-static double factor_of(const probe *p, const fnvae_row *row, int i)
+/* A step of the fresh data. */
+typedef struct visited {
+    int row;
+    replay_row here, next;
+    bool first, change, ends; /* of its episode, its segment; its episode ends */
+} visited;
+
+static visited visit_row(const probe *p, int i)
+{
+    visited v = {.row = i, .here = replay_at(p->life, 0, i), .next = replay_at(p->life, 0, i + 1)};
+    v.first = i == 0 || replay_at(p->life, 0, i - 1).last;
+    v.change = i > 0 && replay_at(p->life, 0, i - 1).segment != v.here.segment;
+    v.ends = v.next.last;
+    return v;
+}
+
+static double factor_of(const probe *p, const visited *v, int i)
 {
     int dynamics = p->m->truth.p;
-    return (double)(i < dynamics ? row->theta_s[i] : row->theta_r[i - dynamics]);
+    int column = i < dynamics ? FNVAE_COLUMN_THETA_S : FNVAE_COLUMN_THETA_R;
+    const float *theta = replay_beside(p->life, 0, v->row, column);
+    return (double)theta[i < dynamics ? i : i - dynamics];
+}
+
+static void note_step(const probe *p, const visited *v)
+{
+    belief_note(p->b, 0, v->here.obs, v->here.action, v->here.reward, v->next.obs, v->change);
 }
 
 /* Episodes that end before some time have no sample of it. */
-static void record(probe *p, int time, const fnvae_row *row)
+static void record(probe *p, int time, const visited *v)
 {
     if (p->counts[time] == p->most) return;
     size_t at = (size_t)p->counts[time]++;
-    memcpy(p->beliefs[time] + at * (size_t)p->k, belief_mean(p->b, 0, 0),
+    memcpy(p->beliefs[time] + at * (size_t)p->k, belief_mean(p->b, 0),
            (size_t)p->k * sizeof(float));
     for (int i = 0; i < p->m->truth.p + p->m->truth.q; i++)
-        p->truth[time][(size_t)i * (size_t)p->most + at] = factor_of(p, row, i);
+        p->truth[time][(size_t)i * (size_t)p->most + at] = factor_of(p, v, i);
 }
 
 /* Squared errors of the decoders before the transition is seen. */
-static int add_errors(probe *p, const fnvae_row *row)
+static int add_errors(probe *p, const visited *v)
 {
     const fnvae *f = p->m->f;
     int rc = belief_decode(p->b);
     if (rc < 0) return rc;
-    const float *guess = belief_expected(p->b, 0, 0);
+    const float *guess = belief_expected(p->b, 0);
     for (int i = 0; i < f->z.d; i++) {
-        double ds = (double)row->s1[i] - (double)row->s[i];
+        double ds = (double)v->next.obs[i] - (double)v->here.obs[i];
         p->error[0] += pow(fnvae_to(f, 0, SCALE_DS, i, ds) - (double)guess[i], 2) / f->z.d;
     }
-    p->error[1] += pow(fnvae_to(f, 0, SCALE_R, 0, (double)row->r) - (double)guess[f->z.d], 2);
+    p->error[1] +=
+        pow(fnvae_to(f, 0, SCALE_R, 0, (double)v->here.reward) - (double)guess[f->z.d], 2);
     return 0;
 }
 
 /* One transition: predict, look, correct. */
-static int visit(probe *p, int i)
+static int visit(probe *p, int i, int count)
 {
-    int rc = 0, last = lifetime_count(p->life) - 1;
-    fnvae_row row = lifetime_at(p->life, i);
-    bool ends = i < last && lifetime_at(p->life, i + 1).first;
-    if (row.first) {
+    int rc = 0;
+    visited v = visit_row(p, i);
+    if (v.first) {
         p->episodes++;
         p->step = 0;
-        record(p, EVAL_CARRIED, &row);
+        record(p, EVAL_CARRIED, &v);
     }
-    TRY(belief_predict(p->b, &(uint8_t){row.change && i > 0}));
-    if (row.first) record(p, EVAL_START, &row);
-    for (int j = 0; j < p->k; j++) p->average[j] += belief_mean(p->b, 0, 0)[j] / (float)(last + 1);
-    belief_note(p->b, 0, 0, &row);
-    TRY(add_errors(p, &row));
+    TRY(belief_predict(p->b, &(uint8_t){v.change}));
+    if (v.first) record(p, EVAL_START, &v);
+    for (int j = 0; j < p->k; j++) p->average[j] += belief_mean(p->b, 0)[j] / (float)count;
+    note_step(p, &v);
+    TRY(add_errors(p, &v));
     TRY(belief_correct(p->b));
-    if (++p->step == 10) record(p, EVAL_TEN, &row);
+    if (++p->step == 10) record(p, EVAL_TEN, &v);
     if (p->step == p->episodes * 7 % p->m->task->info.horizon + 1)
-        record(p, EVAL_ANY, &row); /* a different step in each episode */
-    if (ends || i == last) record(p, EVAL_END, &row);
+        record(p, EVAL_ANY, &v); /* some step, another in each episode */
+    if (v.ends) record(p, EVAL_END, &v);
 out:
     return rc;
 }
@@ -121,9 +145,9 @@ out:
 /* The same errors with theta at its average: a model that ignores the changes. */
 static int visit_blind(probe *p, int i)
 {
-    fnvae_row row = lifetime_at(p->life, i);
-    belief_note(p->b, 0, 0, &row);
-    return add_errors(p, &row);
+    visited v = visit_row(p, i);
+    note_step(p, &v);
+    return add_errors(p, &v);
 }
 
 static int probe_new(probe *p, const model_run *m, int episodes)
@@ -140,16 +164,20 @@ static int probe_new(probe *p, const model_run *m, int episodes)
     }
     TRY(arena_declare(p->memory, &p->average, (size_t)p->k * sizeof(float)));
     TRY(arena_commit(p->memory));
-    TRY(model_run_collect(m, &p->life, FRESH, episodes * m->task->info.horizon));
-    TRY(belief_new(&p->b, m->f));
+    int count = episodes * m->task->info.horizon;
+    TRY((p->steps = mem_alloc((size_t)(3 * count + 8) * sizeof *p->steps)) ? 0 : FANS_ENOMEM);
+    TRY(model_run_replay(m, &p->life, count));
+    TRY(model_run_collect(m, p->life, FRESH, count));
+    p->b = m->belief;
+    belief_reset(p->b, 0);
 out:
     return rc;
 }
 
 static void probe_free(probe *p)
 {
-    belief_free(p->b);
-    lifetime_free(p->life);
+    replay_free(p->life);
+    mem_free(p->steps);
     arena_free(p->memory);
 }
 
@@ -158,16 +186,16 @@ static int eval_beliefs(const model_run *m, int episodes, model_eval *e)
     int rc = 0;
     probe p = {0};
     TRY(probe_new(&p, m, episodes));
-    int n = lifetime_count(p.life);
-    for (int i = 0; i < n; i++) TRY(visit(&p, i));
+    int n = replay_list_steps(p.life, 0, p.steps);
+    for (int i = 0; i < n; i++) TRY(visit(&p, p.steps[i], n));
     for (int t = 0; t < EVAL_TIMES; t++)
         for (int i = 0; i < e->factors; i++)
             e->r2[t][i] = linear_map_r2(p.beliefs[t], p.k, p.truth[t] + i * episodes, p.counts[t]);
     e->error = p.error[0] / n;
     e->error_r = p.error[1] / n;
     p.error[0] = p.error[1] = 0;
-    belief_set(p.b, 0, 0, p.average, p.k);
-    for (int i = 0; i < n; i++) TRY(visit_blind(&p, i));
+    belief_set(p.b, 0, p.average, p.k);
+    for (int i = 0; i < n; i++) TRY(visit_blind(&p, p.steps[i]));
     e->error_blind = p.error[0] / n;
     e->error_r_blind = p.error[1] / n;
 out:

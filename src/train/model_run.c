@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "data/checkpoint.h"
-#include "learn/fnvae_state.h"
 #include "train/sections.h"
 
 OPTIONS_GROUP(model_option_group, model_options, "model", "data for `fans model fit`",
@@ -56,29 +55,68 @@ out:
     return rc;
 }
 
-int model_run_make(model_run *m, const char *device, nn_precision precision, int threads)
+static fnvae_dims dims_of(const model_run *m)
 {
-    int rc = 0;
-    uint64_t seed = (uint64_t)m->data.seed;
     fnvae_dims z = m->truth;
     if (m->o.p > 0 && !m->o.observed) z.p = m->o.p;
     if (m->o.q > 0 && !m->o.observed) z.q = m->o.q;
     if (z.p < 1) z.p = 1; /* a factor that never moves, where the task has none */
     if (z.q < 1) z.q = 1;
+    return z;
+}
+
+/* The model and its belief, on the data's tables. */
+static int record(model_run *m)
+{
+    int rc = 0;
+    replay_record(m->data_rows, m->graph);
+    TRY(fnvae_new(&m->f, m->graph, m->data_rows, &m->o, dims_of(m)));
+    TRY(belief_new(&m->belief, m->f));
+    TRY(fnvae_plan(m->f));
+    TRY(belief_plan(m->belief));
+    TRY(nn_graph_commit(m->graph));
+    TRY(fnvae_ready(m->f));
+    TRY(belief_ready(m->belief));
+out:
+    return rc;
+}
+
+int model_run_make(model_run *m, const char *device, nn_precision precision, int threads)
+{
+    int rc = 0;
+    uint64_t seed = (uint64_t)m->data.seed;
     TRY(pool_new(&m->pool, threads));
     TRY(nn_device_new(&m->backend, device, precision, m->pool, NULL, 0));
-    TRY(fnvae_new(&m->f, m->backend, &m->o, z, 1, &seed, 1, NULL));
+    if (!m->data_rows) TRY(model_run_replay(m, &m->data_rows, 1));
+    TRY(nn_graph_new(&m->graph, m->backend, 1, &seed));
+    TRY(record(m));
 out:
     return rc;
 }
 
 void model_run_free(model_run *m)
 {
+    belief_free(m->belief);
     fnvae_free(m->f);
+    nn_graph_free(m->graph);
+    replay_free(m->data_rows);
     nn_backend_free(m->backend);
     pool_free(m->pool);
     task_free(m->task);
     *m = (model_run){0};
+}
+
+void model_run_observe(model_run *m)
+{
+    for (int i = 0; i + 1 < replay_rows(m->data_rows, 0); i++) {
+        replay_row here = replay_at(m->data_rows, 0, i), next = replay_at(m->data_rows, 0, i + 1);
+        if (here.last) continue;
+        fnvae_observe(m->f, 0, here.obs, here.reward, next.obs);
+        if (m->o.observed)
+            fnvae_observe_factors(m->f, 0, replay_beside(m->data_rows, 0, i, FNVAE_COLUMN_THETA_S),
+                                  replay_beside(m->data_rows, 0, i, FNVAE_COLUMN_THETA_R));
+    }
+    fnvae_settle_units(m->f);
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -116,6 +154,20 @@ int model_run_may_save(const char *folder)
     return 0;
 }
 
+static int check_graph(void *graph)
+{
+    return nn_graph_check(graph); /* of an asynchronous backend: wait, and see that all is well */
+}
+
+static void list_state(const model_run *m, state_list *s)
+{
+    int n;
+    uint64_t *counters = nn_graph_counters(m->graph, &n);
+    state_on_save(s, check_graph, m->graph);
+    fnvae_state(m->f, 0, s);
+    state_add(s, "fnvae/counters", FANS_U64, 1, (int64_t[]){n}, counters);
+}
+
 int model_run_save(const model_run *m, const char *folder)
 {
     int rc = 0;
@@ -125,7 +177,7 @@ int model_run_save(const model_run *m, const char *folder)
     TRY(os_make_folders(folder));
     path_in(path, sizeof path, folder, "config.ini");
     TRY(write_config(m, path));
-    fnvae_state(m->f, 0, &s);
+    list_state(m, &s);
     TRY(state_done(&s));
     TRY(checkpoint_new(&c, &s));
     path_in(path, sizeof path, folder, "model.safetensors");
@@ -143,7 +195,7 @@ static int read_state(model_run *m, const char *folder)
     int rc = 0;
     char path[4096];
     state_list s = {0};
-    fnvae_state(m->f, 0, &s);
+    list_state(m, &s);
     TRY(state_done(&s));
     path_in(path, sizeof path, folder, "model.safetensors");
     TRY(checkpoint_read(&s, "fnvae", path));

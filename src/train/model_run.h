@@ -7,7 +7,6 @@
 #include "env/world.h"
 #include "learn/belief.h"
 #include "learn/causal_graph.h"
-#include "learn/lifetime.h"
 
 #define MODEL_OPTIONS(X)                                     \
     X(INT, seed, 0, 0, 2147483647, "seed of data and model") \
@@ -22,7 +21,10 @@ typedef struct model_run {
     fnvae_dims truth; /* of the task, with its own numbers of factors */
     pool *pool;
     nn_backend *backend;
+    nn_graph *graph;
+    replay *data_rows; /* what the model learns from: one lane, with the factors beside each row */
     fnvae *f;
+    belief *belief;
 } model_run;
 
 /* From a config; the preset and the settings are its lowest and highest layer. Then `make`. */
@@ -30,11 +32,16 @@ int model_run_load(model_run *m, const char *config, const char *preset, const t
 int model_run_make(model_run *m, const char *device, nn_precision precision, int threads);
 void model_run_free(model_run *m);
 
-/* `count` transitions of the lifetime `index` with random actions. */
-int model_run_collect(const model_run *m, lifetime **out, uint32_t index, int count);
+/* A replay for so many transitions of the task, with its factors beside each row. */
+int model_run_replay(const model_run *m, replay **out, int transitions);
 
-/* The transitions of a file that `fans rollout --csv` wrote for this task. */
-int model_run_read(const model_run *m, lifetime **out, const char *path);
+/* Fills it with as many transitions of the lifetime `index`, lived with random actions; or with
+ * those of a file that `fans rollout --csv` wrote for this task, which it makes room for. */
+int model_run_collect(const model_run *m, replay *to, uint32_t index, int count);
+int model_run_read(const model_run *m, replay **out, const char *path, int *count);
+
+/* Takes all of the data into the model's statistics: before it learns. */
+void model_run_observe(model_run *m);
 
 /* The folder. `open` also makes the model; `may_save` refuses the folder of a training run. */
 int model_run_may_save(const char *folder);

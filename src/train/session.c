@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "base/version.h"
-#include "train/presets.h"
+#include "train/sections.h"
 
 /* ---- configs --------------------------------------------------------------------------------- */
 
@@ -34,16 +34,56 @@ static void name_config(session_config *c)
     snprintf(c->name, sizeof c->name, "%.*s", (int)n, name);
 }
 
+/* The next name of a list with commas; NULL after the last. */
+static const char *next_algo(const char *list, char name[OPTION_TEXT])
+{
+    if (!list) return NULL;
+    size_t n = strcspn(list, ",");
+    snprintf(name, OPTION_TEXT, "%.*s", (int)n, list);
+    return list + n + (list[n] == ',');
+}
+
+/* The file and the settings of the command line. */
+static int add_layers(config *to, const session_config *c, const session_wish *w)
+{
+    int rc = config_add_file(to, c->path);
+    for (int i = 0; rc == 0 && w->settings && i < w->settings->count; i++)
+        rc = config_add_setting(to, w->settings->items[i]);
+    return rc;
+}
+
+/* Algorithms in libraries have sections and presets, too: they are loaded before a config is read.
+ */
+static int load_algos(const session_config *c, const session_wish *w)
+{
+    const fans_algo_def *found;
+    const char *named = w->algos;
+    char name[OPTION_TEXT];
+    config *first = NULL;
+    int rc = 0;
+    if (!named) {
+        TRY(config_new(&first));
+        TRY(add_layers(first, c, w));
+        named = config_get(first, "train", "algo");
+    }
+    for (; named && *named;) {
+        named = next_algo(named, name);
+        TRY(algo_find(&found, name));
+    }
+out:
+    config_free(first);
+    return rc;
+}
+
 static int read_config(session_config *c, const session_wish *w)
 {
     char setting[64];
     int rc = 0;
     name_config(c);
+    TRY(load_algos(c, w));
     TRY(config_new(&c->config));
     if (w->preset) TRY(preset_add(c->config, w->preset));
-    TRY(config_add_file(c->config, c->path));
-    for (int i = 0; w->settings && i < w->settings->count; i++)
-        TRY(config_add_setting(c->config, w->settings->items[i]));
+    TRY(add_layers(c->config, c, w));
     if (w->seed >= 0) {
         snprintf(setting, sizeof setting, "train.seed=%d", w->seed);
         TRY(config_add_setting(c->config, setting));
@@ -76,7 +116,8 @@ static int add_entry(session *s, session_config *from, const char *algo)
     int rc = algo_find(&e->algo, algo);
     if (rc < 0) return rc;
     e->from = from;
-    snprintf(e->name, sizeof e->name, "%s-%s", from->name, algo);
+    snprintf(e->given, sizeof e->given, "%s", algo);
+    snprintf(e->name, sizeof e->name, "%s-%s", from->name, e->algo->name);
     for (int i = 0; i < s->entry_count; i++)
         if (!strcmp(s->entries[i].name, e->name)) {
             if (s->entries[i].from == from)
@@ -94,13 +135,10 @@ static int add_entries(session *s, session_config *from, const char *algos)
     char name[OPTION_TEXT];
     int rc = 0;
     if (!algos) return add_entry(s, from, from->options.algo);
-    for (;; algos++) {
-        size_t n = strcspn(algos, ",");
-        snprintf(name, sizeof name, "%.*s", (int)n, algos);
+    do {
+        algos = next_algo(algos, name);
         TRY(add_entry(s, from, name));
-        algos += n;
-        if (!*algos) break;
-    }
+    } while (*algos);
 out:
     return rc;
 }
@@ -183,7 +221,7 @@ static char *describe_system(const session *s, const session_wish *w)
 int session_open(session *s, const session_wish *w)
 {
     int rc = 0;
-    *s = (session){.seeds = w->seeds};
+    *s = (session){.seeds = w->seeds, .wish = *w};
     os_open_many(); /* every run has some */
     TRY(nn_precision_find(&s->precision, w->precision));
     TRY(read_configs(s, w));
@@ -193,9 +231,9 @@ int session_open(session *s, const session_wish *w)
     TRY((s->backends = mem_alloc((size_t)s->run_count * sizeof(nn_backend *))) ? 0 : FANS_ENOMEM);
     TRY((s->pools = mem_alloc((size_t)s->run_count * sizeof(pool *))) ? 0 : FANS_ENOMEM);
     TRY(nn_device_new(&s->backends[0], w->device, s->precision, s->pool, NULL, 0));
-    s->apart = nn_backend_is_beside(s->backends[0]);
+    s->threaded = nn_backend_is_async(s->backends[0]);
     TRY((s->system = describe_system(s, w)) ? 0 : FANS_ENOMEM);
-    TRY(session_group(s, w));
+    TRY(session_group(s));
 out:
     if (rc < 0) session_close(s);
     return rc;
@@ -236,7 +274,10 @@ void session_close(session *s)
 {
     for (int i = 0; s->trainings && i < s->training_count; i++) training_free(s->trainings[i]);
     for (int i = 0; s->backends && i < s->run_count; i++) nn_backend_free(s->backends[i]);
-    for (int i = 0; i < s->run_count; i++) mem_free(s->runs[i].folder);
+    for (int i = 0; i < s->run_count; i++) {
+        mem_free(s->runs[i].folder);
+        mem_free(s->runs[i].fault);
+    }
     for (int i = 0; i < s->entry_count; i++) text_free(&s->entries[i].key);
     for (int i = 0; i < s->config_count; i++) {
         task_free(s->configs[i].task);

@@ -22,6 +22,7 @@ typedef struct session_config {
 typedef struct session_entry {
     session_config *from;
     const fans_algo_def *algo;
+    char given[OPTION_TEXT];     /* as the user named it: a name or a path */
     char name[OPTION_TEXT + 96]; /* CONFIG-ALGO */
     char folder[RUN_PATH];
     text key; /* what runs of one training have in common */
@@ -31,25 +32,10 @@ typedef struct session_run {
     session_entry *entry;
     int seed;
     char *folder;
-    train_stand stand;
-    int training, replica; /* where it went; -1 until then */
+    run_position stand;
+    int training, replica; /* where it went; -1 until then, or when it has failed */
+    char *fault;           /* why it has failed: one line that names task, seed and step */
 } session_run;
-
-typedef struct session {
-    pool *pool;
-    char *system;
-    session_config *configs;
-    session_entry *entries;
-    session_run *runs; /* entry by entry, seed by seed */
-    int config_count, entry_count, run_count, seeds;
-    nn_precision precision;
-    training **trainings;
-    nn_backend **backends; /* one each: what is queued for one must not wait for another */
-    pool **pools;          /* likewise, where trainings run apart; else NULL: all have `pool` */
-    bool apart;            /* they do, since they wait for a GPU */
-    train_run *members;    /* [run_count] the runs once more, training by training */
-    int training_count;
-} session;
 
 /* What the command line said; negative numbers and NULL mean: nothing. */
 typedef struct session_wish {
@@ -71,6 +57,23 @@ typedef struct session_wish {
                     .seeds = 1,           \
                     .steps = -1})
 
+typedef struct session {
+    pool *pool;
+    char *system;
+    session_config *configs;
+    session_entry *entries;
+    session_run *runs; /* entry by entry, seed by seed */
+    int config_count, entry_count, run_count, seeds;
+    nn_precision precision;
+    training **trainings;
+    nn_backend **backends; /* one each: what is queued for one must not wait for another */
+    pool **pools;          /* likewise, where trainings run threaded; else NULL: all have `pool` */
+    bool threaded;         /* they do, since they wait for a GPU */
+    train_run *members;    /* [run_count] the runs once more, training by training */
+    int training_count;
+    session_wish wish; /* what it was opened by */
+} session;
+
 int session_open(session *s, const session_wish *w);
 
 /* A run that is there, to look at: its own config, one seed; `settings` change what it meets. */
@@ -78,7 +81,18 @@ int session_look(session *s, const char *folder, const text_list *settings, int 
 void session_close(session *s);
 
 /* Shares the runs out among trainings, and makes these. */
-int session_group(session *s, const session_wish *w);
+int session_group(session *s);
+
+/* Trains all to their end. A run that fails stops alone: the others of its training resume from
+ * their last checkpoint without it. Returns 0 even then (see session_run.fault), FANS_ESTOP, or an
+ * error. */
+int session_train(session *s, train_watch_fn *watch, void *user);
+
+/* Of a run so far: its final return, of how many episodes, and as in result.json. NAN, 0 and a
+ * "failed" status where it has failed. */
+double session_final(const session *s, const session_run *r);
+int session_recent(const session *s, const session_run *r);
+json_t *session_result(const session *s, const session_run *r);
 
 /* Run number `seed` (from 0) of an entry. */
 const session_run *session_run_of(const session *s, int entry, int seed);

@@ -5,6 +5,7 @@
  * that; and that stand at the same step. Everything else (seeds, options of the environment, how
  * its factors move) may differ within a training. Runs that do not fit become trainings of their
  * own. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,11 @@ static void settle_stands(session *s)
 
 /* ---- trainings ------------------------------------------------------------------------------- */
 
+static train_run as_train_run(const session_run *r)
+{
+    return (train_run){r->entry->from->task, r->seed, r->folder, r->entry->from->path};
+}
+
 /* All that is like `first` and has no training yet; returns how many. */
 static int collect(session *s, const session_run *first, train_run *out)
 {
@@ -76,47 +82,58 @@ static int collect(session *s, const session_run *first, train_run *out)
         if (r->training >= 0 || r->stand.tick != first->stand.tick || !alike(r, first)) continue;
         r->training = s->training_count;
         r->replica = n;
-        out[n++] = (train_run){r->entry->from->task, r->seed, r->folder};
+        out[n++] = as_train_run(r);
     }
     return n;
 }
 
-/* Trainings that run apart have a share of the threads each, by the number of runs; at least one,
- * the thread that drives it. */
-static int find_pool(session *s, int runs, pool **out)
+/* Trainings with threads of their own have a share of the threads each, by the number of runs; at
+ * least one, the thread that drives it. */
+static int find_pool(session *s, int which, int runs, pool **out)
 {
-    pool **own = &s->pools[s->training_count];
+    pool **own = &s->pools[which];
     int rc = 0, share = pool_threads(s->pool) * runs / s->run_count;
-    if (s->apart && runs < s->run_count) TRY(pool_new(own, share > 1 ? share : 1));
+    if (s->threaded && runs < s->run_count && !*own) TRY(pool_new(own, share > 1 ? share : 1));
     *out = *own ? *own : s->pool;
 out:
     return rc;
 }
 
-static int make_training(session *s, const session_wish *w, const session_run *first, int *made)
+/* Training number `i`, of the runs that have been collected for it. */
+static int open_training(session *s, int i, const session_run *first, const train_run *runs,
+                         int count)
 {
-    nn_backend **backend = &s->backends[s->training_count];
+    const session_wish *w = &s->wish;
+    nn_backend **backend = &s->backends[i];
     train_setup setup = {.algo = first->entry->algo,
                          .options = first->entry->from->options,
-                         .runs = s->members + *made,
+                         .runs = runs,
+                         .count = count,
                          .config = first->entry->from->config,
                          .command = w->command,
                          .system_json = s->system,
                          .look_only = w->look_only};
     int rc = 0;
-    snprintf(setup.options.algo, sizeof setup.options.algo, "%s", setup.algo->name);
-    setup.count = collect(s, first, s->members + *made);
-    *made += setup.count;
-    TRY(find_pool(s, setup.count, &setup.pool));
+    snprintf(setup.options.algo, sizeof setup.options.algo, "%s", first->entry->given);
+    TRY(find_pool(s, i, count, &setup.pool));
     if (!*backend) TRY(nn_device_new(backend, w->device, s->precision, setup.pool, NULL, 0));
     setup.backend = *backend;
-    TRY(training_new(&s->trainings[s->training_count], &setup));
-    s->training_count++;
+    TRY(training_new(&s->trainings[i], &setup));
 out:
     return rc;
 }
 
-int session_group(session *s, const session_wish *w)
+static int make_training(session *s, const session_run *first, int *made)
+{
+    train_run *runs = s->members + *made;
+    int count = collect(s, first, runs);
+    int rc = open_training(s, s->training_count, first, runs, count);
+    *made += count;
+    if (rc == 0) s->training_count++;
+    return rc;
+}
+
+int session_group(session *s)
 {
     int rc = 0, made = 0;
     size_t n = (size_t)s->run_count;
@@ -124,10 +141,10 @@ int session_group(session *s, const session_wish *w)
     TRY((s->trainings = mem_alloc(n * sizeof(training *))) ? 0 : FANS_ENOMEM);
     for (int i = 0; i < s->entry_count; i++) TRY(write_key(&s->entries[i]));
     for (int i = 0; i < s->run_count; i++)
-        TRY(train_stand_of(s->runs[i].folder, &s->runs[i].stand));
+        TRY(run_position_of(s->runs[i].folder, &s->runs[i].stand));
     settle_stands(s);
     for (int i = 0; i < s->run_count; i++)
-        if (s->runs[i].training < 0) TRY(make_training(s, w, &s->runs[i], &made));
+        if (s->runs[i].training < 0) TRY(make_training(s, &s->runs[i], &made));
     for (int i = 0; i < s->config_count; i++) {
         TRY(sections_skip(s->configs[i].config)); /* another algorithm's, or taken from its like */
         TRY(config_check_taken(s->configs[i].config));
@@ -135,4 +152,95 @@ int session_group(session *s, const session_wish *w)
     for (int i = 0; i < s->training_count; i++) TRY(training_begin(s->trainings[i]));
 out:
     return rc;
+}
+
+/* ---- training, and what remains when a run fails --------------------------------------------- */
+
+/* Notes the run that failed; the others of the training move up. Returns the first of these. */
+static session_run *drop_failed(session *s, int which, const train_fault *fault, train_run *runs)
+{
+    session_run *first = NULL;
+    int n = 0;
+    for (int i = 0; i < s->run_count; i++) {
+        session_run *r = &s->runs[i];
+        if (r->training != which) continue;
+        if (r->replica == fault->replica) {
+            r->fault = mem_text(fault->why);
+            r->training = r->replica = -1;
+            continue;
+        }
+        if (!first) first = r;
+        r->replica = n;
+        runs[n++] = as_train_run(r);
+    }
+    return first;
+}
+
+static int replace_training(session *s, int i)
+{
+    training *old = s->trainings[i];
+    train_run *runs = (train_run *)training_runs(old);
+    int rc = 0, count = training_count(old) - 1;
+    session_run *first = drop_failed(s, i, training_fault(old), runs);
+    training_free(old); /* the folders are free again */
+    s->trainings[i] = NULL;
+    if (!first) return 0;
+    TRY(open_training(s, i, first, runs, count));
+    TRY(training_begin(s->trainings[i]));
+out:
+    return rc;
+}
+
+/* The trainings that there are, without those whose only run has failed. */
+static int list_trainings(const session *s, training **list)
+{
+    int n = 0;
+    for (int i = 0; i < s->training_count; i++)
+        if (s->trainings[i]) list[n++] = s->trainings[i];
+    return n;
+}
+
+int session_train(session *s, train_watch_fn *watch, void *user)
+{
+    int rc = 0;
+    bool again = true;
+    training **list = mem_alloc((size_t)s->training_count * sizeof(training *));
+    if (!list) return FANS_ENOMEM;
+    while (again) {
+        again = false;
+        TRY(trainings_run(list, list_trainings(s, list), s->threaded, watch, user));
+        for (int i = 0; i < s->training_count; i++) {
+            if (!s->trainings[i] || !training_fault(s->trainings[i])) continue;
+            TRY(replace_training(s, i));
+            again = again || s->trainings[i];
+        }
+    }
+out:
+    mem_free(list);
+    return rc;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+double session_final(const session *s, const session_run *r)
+{
+    return r->fault ? NAN : training_final(s->trainings[r->training], r->replica);
+}
+
+int session_recent(const session *s, const session_run *r)
+{
+    return r->fault ? 0 : training_recent(s->trainings[r->training], r->replica);
+}
+
+json_t *session_result(const session *s, const session_run *r)
+{
+    json_t *one;
+    if (!r->fault)
+        one = training_result(s->trainings[r->training], r->replica);
+    else
+        one = json_pack("{s:s, s:s, s:i, s:s, s:s}", "algo", r->entry->algo->name, "env",
+                        r->entry->from->task->def->name, "seed", r->seed, "status", "failed", "why",
+                        r->fault);
+    json_object_set_new(one, "run", json_string(r->folder));
+    return one;
 }

@@ -1,4 +1,5 @@
 /* train.c - a step of the loop, and evaluation. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -7,38 +8,36 @@
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static fans_moment moment(const training *t)
+/* Names the run that an error is about: its task, seed and step. */
+static int blame(training *t, int rc)
 {
-    return (fans_moment){t->now.obs, t->now.factors, t->now.segment, t->now.change};
+    int r = error_replica();
+    if (rc >= 0 || rc == FANS_ESTOP || r < 0 || r >= t->count) return rc;
+    const train_run *failed = &t->s.runs[r];
+    int64_t step = t->replicas[r].tick * t->worlds_each;
+    t->fault = (train_fault){.code = rc, .replica = r};
+    snprintf(t->fault.why, sizeof t->fault.why, "%s, seed %d, step %lld: %s",
+             failed->name ? failed->name : t->tasks[r]->def->name, failed->seed, (long long)step,
+             fans_error());
+    return fans_fail_replica(rc, r, "%s", t->fault.why);
 }
 
-static fans_moment keep_moment(training *t)
-{
-    const fans_env_info *info = &t->tasks[0]->info;
-    size_t n = (size_t)t->rows;
-    memcpy(t->obs_before, t->now.obs, n * (size_t)info->obs_dim * sizeof(float));
-    memcpy(t->factors_before, t->now.factors, n * (size_t)info->factor_count * sizeof(double));
-    memcpy(t->segment_before, t->now.segment, n * sizeof(int64_t));
-    memcpy(t->change_before, t->now.change, n);
-    return (fans_moment){t->obs_before, t->factors_before, t->segment_before, t->change_before};
-}
-
-/* One step of all worlds. On a GPU, the update is queued, and done while the worlds step. */
-static int live(training *t, bool learn)
+/* One step of all worlds of a scene. On a GPU, the update is queued, and done while they step. */
+static int live(training *t, scene *s, bool learn)
 {
     const fans_algo_def *algo = t->s.algo;
     int rc = 0;
     double start = os_now();
-    fans_moment now = moment(t), before = keep_moment(t);
-    TRY(algo->act(t->agent, &now, learn, t->action));
+    const fans_moment *now = scene_moment(s);
+    TRY(algo->act(t->agent, now, learn, s->action));
     double acted = os_now();
     if (learn && algo->update) TRY(algo->update(t->agent));
     double updated = os_now();
-    TRY(worlds_step(t->worlds, &t->now));
+    TRY(scene_step(s));
     double lived = os_now();
-    fans_outcome outcome = {t->now.reward, t->now.terminated, t->now.truncated, t->now.final_obs};
+    fans_outcome outcome = scene_outcome(s);
     if (learn) TRY(train_write_beliefs(t));
-    if (algo->observe) TRY(algo->observe(t->agent, &before, t->action, &outcome, learn));
+    if (algo->observe) TRY(algo->observe(t->agent, now, s->action, &outcome, learn));
     t->times.acting += acted - start;
     t->times.observing += os_now() - lived;
     t->times.updating += updated - acted;
@@ -61,9 +60,9 @@ static int count_step(training *t)
     train_unlock(t);
     for (int i = 0; i < t->rows; i++) {
         int r = i / t->worlds_each, w = i % t->worlds_each;
-        t->replicas[r].gain[w] += (double)t->now.reward[i];
+        t->replicas[r].gain[w] += (double)t->scene.now.reward[i];
         t->replicas[r].length[w]++;
-        if (t->now.terminated[i] || t->now.truncated[i]) TRY(train_end_episode(t, r, w));
+        if (scene_ended(&t->scene, i)) TRY(train_end_episode(t, r, w));
     }
 out:
     return rc;
@@ -75,57 +74,126 @@ static bool save_due(const training *t, int together)
 {
     int64_t every = t->s.options.checkpoint_every / t->worlds_each;
     bool cheap = t->save_took < 0.05;
-    if (t->replicas[0].tick % (every > 1 ? every : 1)) return false;
+    if (!train_keeps(t, 0) || t->replicas[0].tick % (every > 1 ? every : 1)) return false;
     return cheap || os_now() - t->saved >= t->save_took * together / 0.03;
 }
 
 int train_step(training *t, int together)
 {
     int rc = 0;
-    TRY(live(t, true));
+    TRY(live(t, &t->scene, true));
     TRY(count_step(t));
-    if (train_is_done(t) || save_due(t, together)) TRY(train_save(t));
+    if (train_keeps(t, 0) && (train_is_done(t) || save_due(t, together))) TRY(train_save(t));
     if (train_is_done(t)) TRY(train_write_results(t));
 out:
+    return blame(t, rc);
+}
+
+const train_fault *training_fault(const training *t)
+{
+    return t->fault.code ? &t->fault : NULL;
+}
+
+/* ---- what is carried along lifetimes, put aside ---------------------------------------------- */
+
+typedef struct carried {
+    state_list list;
+    uint8_t *bytes;
+} carried;
+
+static int put_aside(training *t, int r, carried *c)
+{
+    size_t all = 0, at = 0;
+    int rc = 0;
+    if (t->s.algo->carried) t->s.algo->carried(t->agent, r, &c->list);
+    TRY(state_done(&c->list));
+    TRY(state_refresh(&c->list));
+    for (size_t i = 0; i < c->list.count; i++) all += state_item_bytes(&c->list.items[i]);
+    TRY((c->bytes = mem_alloc(all)) ? 0 : FANS_ENOMEM);
+    for (size_t i = 0; i < c->list.count; i++) {
+        size_t n = state_item_bytes(&c->list.items[i]);
+        memcpy(c->bytes + at, c->list.items[i].data, n);
+        at += n;
+    }
+out:
+    return rc;
+}
+
+static int bring_back(carried *c)
+{
+    size_t at = 0;
+    int rc = state_refresh(&c->list); /* what is still under way must not come later */
+    for (size_t i = 0; c->bytes && i < c->list.count; i++) {
+        size_t n = state_item_bytes(&c->list.items[i]);
+        memcpy(c->list.items[i].data, c->bytes + at, n);
+        at += n;
+    }
+    state_free(&c->list);
+    mem_free(c->bytes);
     return rc;
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
+typedef struct playing {
+    scene scene;
+    int episodes;
+    int *played;      /* [runs] */
+    double *gain;     /* [runs] of the episode */
+    uint64_t *seeds;  /* [runs] */
+    carried *carried; /* [runs] */
+} playing;
+
+static int prepare(training *t, playing *p, uint64_t seed)
+{
+    size_t n = (size_t)t->count;
+    int rc = 0;
+    TRY((p->seeds = mem_alloc(n * sizeof *p->seeds)) ? 0 : FANS_ENOMEM);
+    TRY((p->played = mem_alloc(n * sizeof *p->played)) ? 0 : FANS_ENOMEM);
+    TRY((p->gain = mem_alloc(n * sizeof *p->gain)) ? 0 : FANS_ENOMEM);
+    TRY((p->carried = mem_alloc(n * sizeof *p->carried)) ? 0 : FANS_ENOMEM);
+    for (int r = 0; r < t->count; r++) p->seeds[r] = seed + (uint64_t)r;
+    TRY(scene_new(&p->scene, t->tasks, t->s.pool, p->seeds, t->count, t->worlds_each));
+    TRY(scene_start(&p->scene));
+    for (int r = 0; r < t->count; r++) TRY(put_aside(t, r, &p->carried[r]));
+    if (t->s.algo->start) t->s.algo->start(t->agent);
+out:
+    return rc;
+}
+
+/* Of several worlds of a run one counts: short episodes would be too many otherwise. */
+static bool count_episode(const training *t, playing *p, int r, double *returns)
+{
+    int row = r * t->worlds_each;
+    p->gain[r] += (double)p->scene.now.reward[row];
+    if (!scene_ended(&p->scene, row)) return false;
+    bool wanted = p->played[r] < p->episodes;
+    if (wanted) returns[r * p->episodes + p->played[r]++] = p->gain[r];
+    p->gain[r] = 0;
+    return wanted && p->played[r] == p->episodes;
+}
+
 int training_eval(training *t, int episodes, uint64_t seed, double *returns, train_film_fn *film,
                   void *user)
 {
+    playing p = {.episodes = episodes};
     int rc = 0;
-    int *played = NULL;
-    double *gain = NULL;
-    uint64_t *seeds = NULL;
-    worlds_free(t->worlds); /* the lives of training end here */
-    t->worlds = NULL;
-    TRY((seeds = mem_alloc((size_t)t->count * sizeof *seeds)) ? 0 : FANS_ENOMEM);
-    TRY((played = mem_alloc((size_t)t->count * sizeof *played)) ? 0 : FANS_ENOMEM);
-    TRY((gain = mem_alloc((size_t)t->count * sizeof *gain)) ? 0 : FANS_ENOMEM);
-    for (int r = 0; r < t->count; r++) seeds[r] = seed + (uint64_t)r;
-    TRY(worlds_new(&t->worlds, t->tasks, t->s.pool, seeds, t->count, t->worlds_each));
-    TRY(worlds_start(t->worlds, &t->now));
-    if (t->s.algo->start) t->s.algo->start(t->agent);
+    TRY(prepare(t, &p, seed));
     for (int done = 0; done < t->count;) {
-        TRY(live(t, false));
-        if (film && played[0] < episodes) TRY(film(user, worlds_at(t->worlds, 0)));
-        for (int r = 0; r < t->count; r++) {
-            int i = r * t->worlds_each; /* of several, short episodes would be too many */
-            gain[r] += (double)t->now.reward[i];
-            if (!t->now.terminated[i] && !t->now.truncated[i]) continue;
-            if (played[r] < episodes) {
-                returns[r * episodes + played[r]++] = gain[r];
-                done += played[r] == episodes;
-            }
-            gain[r] = 0;
-        }
+        TRY(live(t, &p.scene, false));
+        if (film && p.played[0] < episodes) TRY(film(user, worlds_at(p.scene.worlds, 0)));
+        for (int r = 0; r < t->count; r++) done += count_episode(t, &p, r, returns);
     }
 out:
-    mem_free(seeds);
-    mem_free(played);
-    mem_free(gain);
+    for (int r = 0; p.carried && r < t->count; r++) {
+        int back = bring_back(&p.carried[r]);
+        if (rc == 0) rc = back;
+    }
+    scene_free(&p.scene);
+    mem_free(p.seeds);
+    mem_free(p.played);
+    mem_free(p.gain);
+    mem_free(p.carried);
     return rc;
 }
 
@@ -158,4 +226,9 @@ int training_count(const training *t)
 const char *training_folder(const training *t, int r)
 {
     return t->replicas[r].run.path;
+}
+
+const train_run *training_runs(const training *t)
+{
+    return t->s.runs;
 }

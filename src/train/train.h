@@ -30,7 +30,8 @@ typedef struct training training;
 typedef struct train_run {
     const task *task;
     int seed;
-    const char *folder;
+    const char *folder; /* NULL: it leaves no files, and cannot be resumed */
+    const char *name;   /* what messages call it: its config, say; NULL: its environment */
 } train_run;
 
 /* What it points to must outlive the training. */
@@ -53,10 +54,10 @@ void training_free(training *t);
 
 /* Where a run stands by the files of its folder: the step of its checkpoint, and of one that was
  * about to replace it; -1 where there is none. Runs of one training must agree in one of them. */
-typedef struct train_stand {
+typedef struct run_position {
     int64_t tick, next;
-} train_stand;
-int train_stand_of(const char *folder, train_stand *s);
+} run_position;
+int run_position_of(const char *folder, run_position *s);
 
 /* The factors that move in a task: how many; and each, where `list` is given. */
 int train_movements(const task *t, fans_moving *list);
@@ -75,14 +76,25 @@ train_progress training_progress(const training *t);
 typedef bool train_watch_fn(void *user, const training *t);
 int training_run(training *t, train_watch_fn *watch, void *user);
 
-/* Several: in turn, a step each; or `apart`, each on a thread of its own, and with a pool of its
- * own: worth it where they wait for a GPU. `watch` is called after every step of each, one call at
- * a time, and may ask all for their progress and returns; when it says so, all stop, and so they do
- * when one fails. */
-int trainings_run(training *const *list, int count, bool apart, train_watch_fn *watch, void *user);
+/* Why a training stopped, where one of its runs is to blame: a loss that is no number, a world that
+ * failed. The line names task, seed and step. */
+typedef struct train_fault {
+    int code, replica;
+    char why[1024];
+} train_fault;
+const train_fault *training_fault(const training *t); /* NULL: all is well */
 
-/* Plays `episodes` in new lifetimes without learning; returns[replica · episodes + i]. `film`, if
- * given, is called after every step of the first world with that world. */
+/* Several: in turn, a step each; or `threaded`, each on a thread of its own, and with a pool of its
+ * own: worth it where they wait for a GPU. `watch` is called after every step of each, one call at
+ * a time, and may ask all for their progress and returns; when it says so, all stop. A training
+ * that one of its runs stopped has a fault; the others finish, and 0 is returned. Any other failure
+ * stops all. */
+int trainings_run(training *const *list, int count, bool threaded, train_watch_fn *watch,
+                  void *user);
+
+/* Plays `episodes` in worlds of its own without learning; returns[replica · episodes + i]. `film`,
+ * if given, is called after every step of the first world with that world. A training that goes on
+ * afterwards does so as if nothing had happened. */
 typedef int train_film_fn(void *user, world *w);
 int training_eval(training *t, int episodes, uint64_t seed, double *returns, train_film_fn *film,
                   void *user);
@@ -99,6 +111,7 @@ double training_final(const training *t, int replica);
 int training_recent(const training *t, int replica);     /* how many */
 json_t *training_result(const training *t, int replica); /* as in result.json; a new one */
 int training_count(const training *t);
+const train_run *training_runs(const training *t);                /* [count] */
 const state_list *training_state(const training *t, int replica); /* all that a checkpoint holds */
 const char *training_folder(const training *t, int replica);
 

@@ -58,7 +58,8 @@ static int write_episode(training *t, int r, int w)
     int rc = 0;
     t->row.length = 0;
     text_add(&t->row, "%lld,%lld,%d,%.9g,%lld,%.9g", (long long)p->episodes - 1, (long long)step, w,
-             p->gain[w], (long long)p->length[w], (double)t->now.success[r * t->worlds_each + w]);
+             p->gain[w], (long long)p->length[w],
+             (double)t->scene.now.success[r * t->worlds_each + w]);
     if (t->s.algo->scalars) t->s.algo->scalars(t->agent, r, emit_value, &e);
     text_add(&t->row, "\n");
     TRY(run_row(&p->run, &p->run.metrics, &t->row));
@@ -79,7 +80,7 @@ int train_end_episode(training *t, int r, int w)
     p->lengths[p->episodes % TRAIN_RECENT] = (double)p->length[w];
     p->episodes++;
     train_unlock(t);
-    int rc = write_episode(t, r, w);
+    int rc = train_keeps(t, r) ? write_episode(t, r, w) : 0;
     p->gain[w] = 0;
     p->length[w] = 0;
     return rc;
@@ -116,7 +117,7 @@ static int write_belief(training *t, int r)
     replica *p = &t->replicas[r];
     int n, row = r * t->worlds_each;
     size_t factor_count = (size_t)t->tasks[r]->info.factor_count;
-    const double *factors = t->factors_before + (size_t)row * factor_count;
+    const double *factors = t->scene.before.factors + (size_t)row * factor_count;
     const float *theta = t->s.algo->belief(t->agent, row, &n);
     t->row.length = 0;
     text_add(&t->row, "%lld,%lld,%lld", (long long)p->episodes, (long long)p->tick * t->worlds_each,
@@ -131,9 +132,9 @@ static int write_belief(training *t, int r)
 int train_write_beliefs(training *t)
 {
     int rc = 0;
-    for (int r = 0; t->s.algo->belief && r < t->count; r++) {
+    for (int r = 0; t->s.algo->belief && train_keeps(t, 0) && r < t->count; r++) {
         int row = r * t->worlds_each;
-        bool ended = t->now.terminated[row] || t->now.truncated[row];
+        bool ended = scene_ended(&t->scene, row);
         if (ended || t->replicas[r].length[0] % BELIEF_EVERY == 0) TRY(write_belief(t, r));
     }
 out:
@@ -157,7 +158,7 @@ int train_write_results(training *t)
 {
     char path[RUN_PATH];
     int rc = 0;
-    for (int r = 0; rc == 0 && r < t->count; r++) {
+    for (int r = 0; rc == 0 && train_keeps(t, 0) && r < t->count; r++) {
         json_t *file = json_pack("{s:[o]}", "runs", training_result(t, r));
         rc = run_file(&t->replicas[r].run, "result.json", path);
         if (rc == 0) rc = json_write_file(path, file);

@@ -23,20 +23,10 @@ out:
 
 static int claim(training *t)
 {
-    const fans_env_info *info = &t->tasks[0]->info;
-    size_t rows = (size_t)t->rows;
     int rc = 0;
     TRY(arena_new(&t->memory));
-    TRY(world_buffers_declare(&t->now, t->memory, t->tasks[0], t->rows, false));
-    TRY(arena_declare(t->memory, &t->action, rows * (size_t)info->act_dim * sizeof(float)));
-    TRY(arena_declare(t->memory, &t->obs_before, rows * (size_t)info->obs_dim * sizeof(float)));
-    TRY(arena_declare(t->memory, &t->factors_before,
-                      rows * (size_t)info->factor_count * sizeof(double)));
-    TRY(arena_declare(t->memory, &t->segment_before, rows * sizeof(int64_t)));
-    TRY(arena_declare(t->memory, &t->change_before, rows));
     for (int r = 0; r < t->count; r++) TRY(claim_replica(t, &t->replicas[r]));
     TRY(arena_commit(t->memory));
-    t->now.action = t->action;
 out:
     return rc;
 }
@@ -63,9 +53,34 @@ static int list_movements(training *t)
     return 0;
 }
 
+static int count_groups(const fans_algo_def *a)
+{
+    int n = 0;
+    while (a->groups && a->groups[n]) n++;
+    return n;
+}
+
+/* The options of each of the algorithm's groups. */
+static int take_options(training *t)
+{
+    int rc = 0, n = count_groups(t->s.algo);
+    t->taken = mem_alloc((size_t)(n + 1) * sizeof *t->taken);
+    if (!t->taken) return FANS_ENOMEM;
+    for (int i = 0; i < n; i++) {
+        const option_group *g = t->s.algo->groups[i]();
+        void *options = mem_alloc(g->size);
+        if (!options) return FANS_ENOMEM;
+        t->taken[i] = (fans_taken){g, options};
+        TRY(config_take(t->s.config, g, g->section, options));
+    }
+out:
+    return rc;
+}
+
 static int open_agent(training *t)
 {
-    int rc = list_movements(t);
+    int rc = take_options(t);
+    if (rc == 0) rc = list_movements(t);
     if (rc < 0) return rc;
     fans_algo_setup s = {.replicas = t->count,
                          .worlds = t->worlds_each,
@@ -73,10 +88,9 @@ static int open_agent(training *t)
                          .seeds = t->seeds,
                          .info = &t->tasks[0]->info,
                          .moving = t->moving,
-                         .config = t->s.config,
+                         .taken = t->taken,
                          .backend = t->s.backend,
                          .pool = t->s.pool,
-                         .dump = &t->dump,
                          .warning = &t->warning};
     return t->s.algo->open(&t->agent, &s);
 }
@@ -87,23 +101,24 @@ static int list_state(training *t, int r)
     replica *p = &t->replicas[r];
     state_list *s = &p->state;
     char name[32];
-    state_add_number(s, "run/tick", STATE_I64, &p->tick);
-    state_add_number(s, "run/episodes", STATE_I64, &p->episodes);
-    state_add_number(s, "run/metrics_bytes", STATE_I64, &p->run.metrics.bytes);
-    state_add_number(s, "run/beliefs_bytes", STATE_I64, &p->run.beliefs.bytes);
-    state_add_number(s, "run/events_bytes", STATE_I64, &p->run.events_bytes);
-    state_add_number(s, "run/wall", STATE_F64, &p->wall);
-    state_add(s, "run/recent", STATE_F64, 1, (int64_t[]){TRAIN_RECENT}, p->recent);
-    state_add(s, "run/lengths", STATE_F64, 1, (int64_t[]){TRAIN_RECENT}, p->lengths);
-    state_add(s, "run/gain", STATE_F64, 1, (int64_t[]){t->worlds_each}, p->gain);
-    state_add(s, "run/length", STATE_I64, 1, (int64_t[]){t->worlds_each}, p->length);
+    state_add_number(s, "run/tick", FANS_I64, &p->tick);
+    state_add_number(s, "run/episodes", FANS_I64, &p->episodes);
+    state_add_number(s, "run/metrics_bytes", FANS_I64, &p->run.metrics.bytes);
+    state_add_number(s, "run/beliefs_bytes", FANS_I64, &p->run.beliefs.bytes);
+    state_add_number(s, "run/events_bytes", FANS_I64, &p->run.events_bytes);
+    state_add_number(s, "run/wall", FANS_F64, &p->wall);
+    state_add(s, "run/recent", FANS_F64, 1, (int64_t[]){TRAIN_RECENT}, p->recent);
+    state_add(s, "run/lengths", FANS_F64, 1, (int64_t[]){TRAIN_RECENT}, p->lengths);
+    state_add(s, "run/gain", FANS_F64, 1, (int64_t[]){t->worlds_each}, p->gain);
+    state_add(s, "run/length", FANS_I64, 1, (int64_t[]){t->worlds_each}, p->length);
     for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) { /* who looks plays new worlds */
-        size_t n = world_state_bytes(worlds_at(t->worlds, r * t->worlds_each + w));
+        size_t n = world_state_bytes(worlds_at(t->scene.worlds, r * t->worlds_each + w));
         if (!(p->bytes[w] = mem_alloc(n))) return FANS_ENOMEM;
         snprintf(name, sizeof name, "world.%d", w);
         state_add_bytes(s, name, p->bytes[w], n);
     }
     if (t->s.algo->state) t->s.algo->state(t->agent, r, s);
+    if (t->s.algo->carried) t->s.algo->carried(t->agent, r, s);
     if (t->s.look_only) state_drop(s, "replay."); /* ... and remembers none of the old ones */
     return state_done(s);
 }
@@ -117,7 +132,8 @@ static void dump_config(const training *t, int r, text *out)
     text_add(out, "# resolved by fans %s\n", fans_version());
     options_dump(train_option_group(), "train", &o, out);
     task_dump(t->tasks[r], out);
-    if (t->dump.s) text_add_n(out, t->dump.s, t->dump.length);
+    for (const fans_taken *k = t->taken; k->group; k++)
+        options_dump(k->group, k->group->section, k->options, out);
 }
 
 /* Starting over would empty the curves of a run that was finished. */
@@ -136,8 +152,8 @@ static int check_result(const char *folder)
 /* A run that is longer already is not made shorter. */
 static int check_stand(const training *t, const char *folder)
 {
-    train_stand s;
-    int rc = train_stand_of(folder, &s);
+    run_position s;
+    int rc = run_position_of(folder, &s);
     if (rc == 0 && s.tick < 0) return check_result(folder);
     if (rc < 0 || s.tick <= t->ticks) return rc;
     return fans_fail(FANS_EINVAL,
@@ -154,8 +170,8 @@ static int open_folder(training *t, int r)
     replica *p = &t->replicas[r];
     text ini = {0};
     int rc = 0;
+    if (!t->s.runs[r].folder) return 0;
     dump_config(t, r, &ini);
-    TRY(text_done(&t->dump));
     TRY(text_done(&ini));
     if (!t->s.look_only) TRY(check_stand(t, t->s.runs[r].folder));
     TRY(run_open(&p->run, t->s.runs[r].folder, ini.s, loose, t->s.look_only));
@@ -196,7 +212,7 @@ int training_new(training **out, const train_setup *s)
     snprintf(t->kind, sizeof t->kind, "%s on %s", s->algo->name, first->def->name);
     TRY(copy_runs(t, s));
     TRY(claim(t));
-    TRY(worlds_new(&t->worlds, t->tasks, s->pool, t->seeds, t->count, t->worlds_each));
+    TRY(scene_new(&t->scene, t->tasks, s->pool, t->seeds, t->count, t->worlds_each));
     TRY(open_agent(t));
     for (int r = 0; r < t->count; r++) TRY(list_state(t, r));
     *out = t;
@@ -207,21 +223,21 @@ out:
 
 int training_begin(training *t)
 {
-    bool resumed;
+    bool resumed = false;
     int rc = 0;
     for (int r = 0; r < t->count; r++) TRY(open_folder(t, r));
-    TRY(worlds_start(t->worlds, &t->now));
+    TRY(scene_start(&t->scene));
     if (t->s.algo->start) t->s.algo->start(t->agent);
-    TRY(train_resume(t, &resumed));
+    if (t->s.runs[0].folder) TRY(train_resume(t, &resumed));
     if (!resumed && t->s.look_only)
         TRY(fans_fail(FANS_EIO, "%s: has no checkpoint to look at", t->s.runs[0].folder));
-    for (int r = 0; !t->s.look_only && r < t->count; r++) {
+    for (int r = 0; train_keeps(t, 0) && r < t->count; r++) {
         run *p = &t->replicas[r].run;
         TRY(run_begin(p, resumed, t->s.algo->belief));
         if (!resumed) TRY(train_write_heads(t, r));
         TRY(run_note(p, t->s.command, t->s.system_json));
     }
-    if (!t->s.look_only) TRY(train_make_writers(t));
+    if (train_keeps(t, 0)) TRY(train_make_writers(t));
     TRY(text_done(&t->warning));
     if (t->warning.length) log_warning("%s", t->warning.s);
     t->tick_started = t->replicas[0].tick;
@@ -243,11 +259,12 @@ void training_free(training *t)
     for (int r = 0; t->replicas && r < t->count; r++) free_replica(t, &t->replicas[r]);
     if (t->agent) t->s.algo->close(t->agent);
     for (int i = 0; i < t->writer_count; i++) checkpoint_free(t->writers[i]);
-    worlds_free(t->worlds);
+    scene_free(&t->scene);
     arena_free(t->memory);
     text_free(&t->row);
-    text_free(&t->dump);
     text_free(&t->warning);
+    for (fans_taken *k = t->taken; k && k->group; k++) mem_free(k->options);
+    mem_free(t->taken);
     mem_free(t->moving);
     mem_free(t->moving_list);
     mem_free(t->replicas);

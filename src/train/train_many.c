@@ -1,6 +1,6 @@
 /* train_many.c - several trainings side by side.
  *
- * In turn, a step each: on a CPU, where every step uses all threads. Or apart, each driven by a
+ * In turn, a step each: on a CPU, where every step uses all threads. Or threaded, each driven by a
  * thread of its own: with a GPU a step is mostly waiting, and while one training waits for its
  * actions the worlds of another may step. */
 #include <pthread.h>
@@ -17,7 +17,7 @@ static int stop_all(training *const *list, int count, const training *failed, in
     bool left = false;
     if (rc < 0) snprintf(why, sizeof why, "%s", fans_error());
     for (int i = 0; i < count; i++) {
-        if (train_is_done(list[i]) || list[i] == failed) continue;
+        if (train_is_done(list[i]) || list[i] == failed || list[i]->fault.code) continue;
         int saved = train_save(list[i]);
         left = true;
         if (saved == 0 || rc < 0) continue;
@@ -33,9 +33,10 @@ static int run_in_turn(training *const *list, int count, train_watch_fn *watch, 
     for (bool any = true; any;) {
         any = false;
         for (int i = 0; i < count; i++) {
-            if (train_is_done(list[i])) continue;
+            if (train_is_done(list[i]) || list[i]->fault.code) continue;
             any = true;
             int rc = train_step(list[i], count);
+            if (list[i]->fault.code) continue; /* the others go on */
             if (rc < 0) return stop_all(list, count, list[i], rc);
             if (watch && watch(user, list[i])) return stop_all(list, count, NULL, 0);
         }
@@ -43,7 +44,8 @@ static int run_in_turn(training *const *list, int count, train_watch_fn *watch, 
     return 0;
 }
 
-/* ---- apart ----------------------------------------------------------------------------------- */
+/* ---- threaded -----------------------------------------------------------------------------------
+ */
 
 /* What the drivers share. The lock is held while `watch` looks, and while a training changes what
  * it may look at: progress and returns. */
@@ -67,7 +69,8 @@ static bool look_around(const driver *d, int rc)
 {
     crew *c = d->crew;
     pthread_mutex_lock(&c->lock);
-    if (rc < 0 || (c->watch && c->watch(c->user, d->t))) c->stop = true;
+    bool failed = rc < 0 && !d->t->fault.code; /* by no run's fault */
+    if (failed || (rc == 0 && c->watch && c->watch(c->user, d->t))) c->stop = true;
     bool stop = c->stop;
     pthread_mutex_unlock(&c->lock);
     return stop;
@@ -94,13 +97,14 @@ static int result_of(const driver *d, int count)
 {
     bool stopped = false;
     for (int i = 0; i < count; i++) {
+        if (d[i].t->fault.code) continue;
         if (d[i].rc < 0 && d[i].rc != FANS_ESTOP) return fans_fail(d[i].rc, "%s", d[i].why);
         stopped = stopped || d[i].rc == FANS_ESTOP;
     }
     return stopped ? FANS_ESTOP : 0;
 }
 
-static int run_apart(training *const *list, int count, train_watch_fn *watch, void *user)
+static int run_threaded(training *const *list, int count, train_watch_fn *watch, void *user)
 {
     crew c = {.watch = watch, .user = user};
     int started = 0, rc = 0;
@@ -109,7 +113,7 @@ static int run_apart(training *const *list, int count, train_watch_fn *watch, vo
     pthread_mutex_init(&c.lock, NULL);
     for (; started < count && rc == 0; started++) {
         all[started] = (driver){.t = list[started], .crew = &c};
-        list[started]->looked_at = &c.lock;
+        list[started]->progress_lock = &c.lock;
         rc = pthread_create(&all[started].thread, NULL, drive, &all[started]);
     }
     if (rc != 0) { /* the last one has no thread: the others stop */
@@ -119,7 +123,7 @@ static int run_apart(training *const *list, int count, train_watch_fn *watch, vo
         pthread_mutex_unlock(&c.lock);
     }
     for (int i = 0; i < started; i++) pthread_join(all[i].thread, NULL);
-    for (int i = 0; i < count; i++) list[i]->looked_at = NULL;
+    for (int i = 0; i < count; i++) list[i]->progress_lock = NULL;
     if (rc != 0)
         rc = fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", started + 1, count);
     else
@@ -131,17 +135,19 @@ static int run_apart(training *const *list, int count, train_watch_fn *watch, vo
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-int trainings_run(training *const *list, int count, bool apart, train_watch_fn *watch, void *user)
+int trainings_run(training *const *list, int count, bool threaded, train_watch_fn *watch,
+                  void *user)
 {
     int rc = 0;
     for (int i = 0; i < count; i++) /* it may have ended just before this */
         if (train_is_done(list[i])) TRY(train_write_results(list[i]));
-    return (apart && count > 1 ? run_apart : run_in_turn)(list, count, watch, user);
+    return (threaded && count > 1 ? run_threaded : run_in_turn)(list, count, watch, user);
 out:
     return rc;
 }
 
 int training_run(training *t, train_watch_fn *watch, void *user)
 {
-    return trainings_run(&t, 1, false, watch, user);
+    int rc = trainings_run(&t, 1, false, watch, user);
+    return rc == 0 && t->fault.code ? fans_fail(t->fault.code, "%s", t->fault.why) : rc;
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "data/checkpoint.h"
+#include "train/scene.h"
 #include "train/train.h"
 
 enum { TRAIN_RECENT = 100, TRAIN_WRITERS = 16 }; /* episodes in a mean; files at a time */
@@ -32,15 +33,11 @@ struct training {
     const task **tasks;
     replica *replicas;
     void *agent;
-    text dump, warning; /* the agent's options; what it warns of */
+    fans_taken *taken; /* the algorithm's options, group by group */
+    text warning;      /* what the agent warns of */
     fans_movements *moving;
     fans_moving *moving_list;
-    worlds *worlds;
-    world_buffers now;
-    float *action, *obs_before;
-    double *factors_before;
-    int64_t *segment_before;
-    uint8_t *change_before;
+    scene scene;
     arena *memory;
     checkpoint *writers[TRAIN_WRITERS];
     int writer_count;
@@ -50,18 +47,19 @@ struct training {
     double save_took;      /* seconds, the last time */
     double ended;          /* when it was done; 0 until then */
     int64_t tick_started;
-    pthread_mutex_t *looked_at; /* held while that changes which others may look at; or NULL */
+    train_fault fault;              /* code 0 while all is well */
+    pthread_mutex_t *progress_lock; /* held while that changes which others may look at; or NULL */
 };
 
 /* Progress and returns: what `watch` may ask every training for. */
 static inline void train_lock(const training *t)
 {
-    if (t->looked_at) pthread_mutex_lock(t->looked_at);
+    if (t->progress_lock) pthread_mutex_lock(t->progress_lock);
 }
 
 static inline void train_unlock(const training *t)
 {
-    if (t->looked_at) pthread_mutex_unlock(t->looked_at);
+    if (t->progress_lock) pthread_mutex_unlock(t->progress_lock);
 }
 
 /* train.c: one step of all its runs. Checkpoints of `together` trainings share the time that they
@@ -73,6 +71,12 @@ bool train_is_done(const training *t);
 int train_make_writers(training *t);
 int train_save(training *t);
 int train_resume(training *t, bool *resumed); /* from the folders' checkpoints, if there are any */
+
+/* Without a folder a run leaves no files. */
+static inline bool train_keeps(const training *t, int r)
+{
+    return t->s.runs[r].folder && !t->s.look_only;
+}
 
 /* train_curves.c */
 int train_write_heads(training *t, int r);

@@ -36,7 +36,7 @@ static int gather(training *t, int r, checkpoint *writer)
 {
     replica *p = &t->replicas[r];
     for (int w = 0; w < t->worlds_each; w++)
-        world_save(worlds_at(t->worlds, r * t->worlds_each + w), p->bytes[w]);
+        world_save(worlds_at(t->scene.worlds, r * t->worlds_each + w), p->bytes[w]);
     int rc = state_refresh(&p->state);
     if (rc == 0 && t->s.algo->leave) rc = t->s.algo->leave(t->agent, r, p->run.path);
     run_mark(&p->run);
@@ -111,24 +111,25 @@ static int peek(const char *folder, const char *name, int64_t *tick)
     return checkpoint_peek(path, "run/tick", tick);
 }
 
-int train_stand_of(const char *folder, train_stand *s)
+int run_position_of(const char *folder, run_position *s)
 {
     if (peek(folder, NEXT, &s->next) < 0) s->next = -1; /* a crash may leave half of one */
     return peek(folder, CHECKPOINT, &s->tick);
 }
 
-static bool has_tick(const train_stand *s, int64_t tick)
+static bool has_tick(const run_position *s, int64_t tick)
 {
     return s->tick == tick || (tick >= 0 && s->next == tick);
 }
 
 /* The latest step that all runs have, or -1 when there is nothing to resume. A checkpoint that is
  * there but damaged is an error: to begin anew would destroy what it might still tell. */
-static int find_tick(const training *t, train_stand *stands, int64_t *tick)
+static int find_tick(const training *t, run_position *stands, int64_t *tick)
 {
     int rc = 0;
-    for (int r = 0; r < t->count; r++) TRY(train_stand_of(t->replicas[r].run.path, &stands[r]));
-    const train_stand *s = &stands[0]; /* who only looks may meet one that is about to be renamed */
+    for (int r = 0; r < t->count; r++) TRY(run_position_of(t->replicas[r].run.path, &stands[r]));
+    const run_position *s =
+        &stands[0]; /* who only looks may meet one that is about to be renamed */
     bool next_first = s->next > s->tick && !t->s.look_only;
     for (int try = 0; try < 2; try++) {
         bool all = true;
@@ -151,7 +152,7 @@ static int resume_replica(training *t, int r, const char *name)
     TRY(checkpoint_read(&p->state, t->kind, path));
     for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) {
         int i = r * t->worlds_each + w;
-        TRY(world_restore(worlds_at(t->worlds, i), p->bytes[w], &t->now, i));
+        TRY(world_restore(worlds_at(t->scene.worlds, i), p->bytes[w], &t->scene.now, i));
     }
 out:
     return rc;
@@ -175,7 +176,7 @@ int train_resume(training *t, bool *resumed)
 {
     int rc = 0;
     int64_t tick;
-    train_stand *stands = mem_alloc((size_t)t->count * sizeof *stands);
+    run_position *stands = mem_alloc((size_t)t->count * sizeof *stands);
     if (!stands) return FANS_ENOMEM;
     TRY(find_tick(t, stands, &tick));
     for (int r = 0; tick >= 0 && r < t->count; r++)

@@ -25,7 +25,7 @@ static void live(float shown[STEPS], int delay)
     rig_folder(folder, sizeof folder);
     if (rig_open(&t, ini, "oracle", folder, 1, 1, 1) < 0) fail_msg("%s", fans_error());
     if (training_run(t.training, NULL, NULL) < 0) fail_msg("%s", fans_error());
-    float *all = rig_bytes(find(t.training, "replay.0/extra"));
+    float *all = rig_bytes(find(t.training, "replay.0/context"));
     memcpy(shown, all, STEPS * sizeof *shown);
     mem_free(all);
     rig_close(&t);

@@ -1,8 +1,8 @@
 /* slow_minitaur.c - the five-bar legs hold together under long, rough treatment.
  *
  * Three kinds of random actions, with base masses from a quarter to twice the usual and no end when
- * the robot falls: no episode may break, and the loops must stay closed. docs/design/mujoco.md has
- * the figures. */
+ * the robot falls: no episode may break, and the loops must stay closed. The figures are in
+ * docs/notebook/2026-11-15-environments.md. */
 #include "mj_cases.h"
 
 extern const fans_env_def env_minitaur;

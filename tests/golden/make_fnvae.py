@@ -20,7 +20,7 @@ Z = dict(d=3, m=2, p=2, q=1)
 O = dict(encoder=5, lstm=3, prior=3, bank=4, dense=5, window=4, batch=2, sd=0.5, sd_least=0.45, sd_from=0, price_first=1, k1=0.8, k2=0.7, k3=0.5, k4=0.1,
          k5=0.02, w_ss=0.3, w_as=0.2, w_ts=0.4, w_sr=0.5, w_ar=0.6, w_tt=0.7, diagonal=0.1, temperature=0.67)
 NODES = dict(
-    C_s="gate#32", c_r="gate#42", C_tt_s="gate#52", C_tt_r="gate#62", theta_s="gauss_sample#161", theta_r="gauss_sample#162")
+    C_s="gate#66", c_r="gate#76", C_tt_s="gate#86", C_tt_r="gate#96", theta_s="gauss_sample#195", theta_r="gauss_sample#196")
 T, B = O["window"], O["batch"]
 random = torch.Generator().manual_seed(5)
 
@@ -33,8 +33,9 @@ def draw(*shape, low=-1.0, high=1.0):
 # ---- inputs and parameters -----------------------------------------------------------------------
 
 d, m, p, q = (Z[k] for k in "dmpq")
-widths = dict(s=d, a=m, s1=d, r=1, ds=d, dec_s=d, dec_a=m, dec_s1=d, dec_r=1, dec_ds=d, theta_s=p, theta_r=q)
+widths = dict(s=d, a=m, s1=d, r=1, dec_s=d, dec_a=m, dec_s1=d, dec_r=1)
 inputs = {name: draw(T, B, n) for name, n in widths.items()}
+inputs |= {"ds": inputs["s1"] - inputs["s"], "dec_ds": inputs["dec_s1"] - inputs["dec_s"]}
 flags = {  # rows of T, columns of B
     "change": [[1, 0], [0, 1], [1, 0], [0, 0]], "w_rec": [[0, 1], [1, 1], [0, 1], [1, 0]], "w_pred": [[0, 0], [1, 0], [0, 1], [1, 1]],
     "w_move": [[0, 0], [0, 1], [1, 0], [0, 0]], "w_next": [[0, 1], [0, 1], [1, 0], [1, 1]], "w_stay": [[1, 1], [1, 0], [0, 1], [1, 1]],

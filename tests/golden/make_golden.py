@@ -122,7 +122,8 @@ def hold(x, when):
 
 
 def pick(x, at):
-    return torch.gather(x, 0, at.long().expand(*at.shape[:2], x.shape[2]))
+    picked = torch.gather(x, 0, at.clamp(min=0).long().expand(*at.shape[:2], x.shape[2]))
+    return torch.where(at < 0, torch.zeros_like(picked), picked)
 
 
 def squash_logp(u, m, s):
@@ -161,7 +162,7 @@ def auto_weight(a, b, c, w):
 
 
 U = (-1, 1)
-CASES = [  # name, operands (name, T, B, D, low, high[, binary]), function
+CASES = [  # name, operands (name, T, B, D, low, high[, "binary" or "index"]), function
     ("linear", [("x", *ROWS, 5, *U), ("W", 1, 5, 6, *U), ("b", 1, 1, 6, *U)], lambda x, W, b: F.relu(x @ W[0] + b)),
     ("linear_no_bias", [("x", *ROWS, 5, *U), ("W", 1, 5, 6, *U)], lambda x, W: x @ W[0]),
     ("linear_joined", [("x", *ROWS, 3, *U), ("y", *ROWS, 1, *U), ("z", *ROWS, 2, *U), ("W", 1, 6, 4, *U), ("b", 1, 1, 4, *U)],
@@ -170,7 +171,7 @@ CASES = [  # name, operands (name, T, B, D, low, high[, binary]), function
     ("linear_heads", [("x", *ROWS, 6, *U), ("W", 2, 3, 1, *U), ("b", 2, 1, 1, *U)], bank),
     ("linear_wide", [("x", 10, 20, 2, *U), ("W", 1, 2, 3, *U), ("b", 1, 1, 3, *U)], lambda x, W, b: F.elu(x @ W[0] + b)),
     ("fold_mask", [("W", 1, 4, 6, *U), ("C", 1, 4, 3, 0, 1)], lambda W, C: W * C.repeat_interleave(2, 2)),
-    ("lstm", [("gates", 4, 3, 8, *U), ("W", 1, 2, 8, *U), ("state", 1, 3, 4, *U), ("_reset", 4, 3, 1, 0, 0.7, True)], lstm),
+    ("lstm", [("gates", 4, 3, 8, *U), ("W", 1, 2, 8, *U), ("state", 1, 3, 4, *U), ("_reset", 4, 3, 1, 0, 0.7, "binary")], lstm),
     ("lstm_bare", [("gates", 4, 19, 8, -2, 2), ("W", 1, 2, 8, *U)], lstm),
     ("conv2d", [("x", 2, 2, 60, *U), ("W", 1, 18, 3, *U), ("b", 1, 1, 3, *U)], conv),
     ("conv2d_transpose", [("x", 1, 3, 36, *U), ("W", 1, 3, 18, *U), ("b", 1, 1, 2, *U)], conv_transpose),
@@ -195,12 +196,12 @@ CASES = [  # name, operands (name, T, B, D, low, high[, binary]), function
     ("concat", [("x", *ROWS, 2, *U), ("y", *ROWS, 3, *U)], lambda x, y: torch.cat([x, y], -1)),
     ("slice", [("x", *ROWS, 6, *U)], lambda x: x[..., 1:4] + x[..., 2:5]),
     ("shift", [("x", *ROWS, 2, *U), ("first", 1, 4, 2, *U)], lambda x, f: shift(x) + shift(x, f)),
-    ("hold", [("x", *ROWS, 2, *U), ("_when", *ROWS, 1, 0, 1, True)], lambda x, w: hold(x, w) + 0.5 * x),
+    ("hold", [("x", *ROWS, 2, *U), ("_when", *ROWS, 1, 0, 1, "binary")], lambda x, w: hold(x, w) + 0.5 * x),
     ("gauss_sample", [("mean", *ROWS, 5, *U), ("log_std", *ROWS, 5, -2, 0.5)],
      lambda m, s: m + s.exp() * normals("gauss_sample#2", m.numel()).reshape(m.shape)),
     ("squash_logp", [("u", *ROWS, 3, -3, 3), ("mean", *ROWS, 3, *U), ("log_std", *ROWS, 3, -1, 0.5)], squash_logp),
     ("min", [("x", *ROWS, 2, *U)], lambda x: x.min(-1, keepdim=True).values),
-    ("mean", [("x", *ROWS, 3, *U), ("_weight", *ROWS, 1, 0, 1, True)], lambda x, w: row_mean(x.sum(-1, keepdim=True), w)),
+    ("mean", [("x", *ROWS, 3, *U), ("_weight", *ROWS, 1, 0, 1, "binary")], lambda x, w: row_mean(x.sum(-1, keepdim=True), w)),
     ("mse", [("x", *ROWS, 3, *U), ("_target", *ROWS, 3, *U), ("_weight", *ROWS, 1, 0, 1)],
      lambda x, y, w: row_mean(((x - y) ** 2).sum(-1, keepdim=True), w)),
     ("mse_twin", [("x", *ROWS, 2, *U), ("_target", *ROWS, 1, *U)], lambda x, y: row_mean(((x - y) ** 2).sum(-1))),
@@ -212,8 +213,10 @@ CASES = [  # name, operands (name, T, B, D, low, high[, binary]), function
     ("masked_bank", [("s", *ROWS, 3, *U), ("theta", *ROWS, 2, *U), ("W1", 1, 5, 12, *U), ("C", 1, 5, 3, 0, 1), ("b1", 1, 1, 12, *U),
                      ("W2", 3, 4, 4, *U), ("b2", 3, 1, 4, *U), ("W3", 3, 4, 1, *U), ("b3", 3, 1, 1, *U)], masked_bank),
     ("lstm_layer", [("x", 5, 3, 2, *U), ("y", 5, 3, 1, *U), ("Wx", 1, 3, 12, *U), ("bx", 1, 1, 12, *U), ("Wh", 1, 3, 12, *U),
-                    ("_reset", 5, 3, 1, 0, 0.7, True), ("Wo", 1, 3, 2, *U), ("bo", 1, 1, 2, *U)], lstm_layer),
-    ("pick", [("x", *ROWS, 2, *U), ("_at", 5, 4, 1, 0, 1, True)], lambda x, at: 1.5 * pick(x, at)),
+                    ("_reset", 5, 3, 1, 0, 0.7, "binary"), ("Wo", 1, 3, 2, *U), ("bo", 1, 1, 2, *U)], lstm_layer),
+    ("pick", [("x", *ROWS, 2, *U), ("_at", 5, 4, 1, -1, 3, "index")], lambda x, at: 1.5 * pick(x, at)),
+    ("sub", [("x", *ROWS, 5, *U), ("y", *ROWS, 5, *U), ("z", 1, 4, 1, *U)], lambda x, y, z: x - y - z),
+    ("broadcast", [("_like", *ROWS, 5, *U), ("y", 1, 1, 5, *U), ("z", 3, 4, 1, *U)], lambda x, y, z: y.expand_as(x) * z.expand_as(x)),
 ]
 
 
@@ -229,7 +232,7 @@ def main(path):
         for o in operands:
             x = draw.uniform(o[4], o[5], size=o[1:4]).astype(np.float32)
             if len(o) > 6:
-                x = (x > 0.5).astype(np.float32)
+                x = ((x > 0.5) if o[6] == "binary" else np.floor(x)).astype(np.float32)
             values.append(torch.tensor(x.astype(np.float64), requires_grad=not o[0].startswith("_")))
         y = fn(*values)
         if name == "lstm_bare":  # our recurrence is PyTorch's

@@ -5,10 +5,19 @@
 
 enum { LIFE = 2000 };
 
-static const float *input(const fnvae *f, int which, int t, int b)
+static float weight(const fnvae *f, int which, int t, int b)
 {
-    nn_shape z = nn_shape_of(f->in[which]);
-    return f->host[which] + ((size_t)t * (size_t)z.B + (size_t)b) * (size_t)z.D;
+    return numbers_of(&f->w[which], 0)[t * f->o.batch + b];
+}
+
+/* Which row of the window is decoded from the posterior of row t; -100: none of it. */
+static int decoded(const fnvae *f, int t, int b)
+{
+    int B = f->o.batch;
+    int32_t at = rows_of(&f->dec_at, 0)[t * B + b];
+    for (int i = 0; i < f->o.window; i++)
+        if (rows_of(&f->at, 0)[i * B + b] == at) return i;
+    return -100;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -20,11 +29,11 @@ static void windows_know_their_segments(void **state)
     const uint64_t seed = 0;
     fnvae_options o = small_options();
     o.observed = true;
-    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-    lifetime *l = toy_life(3, LIFE);
+    replay *l = toy_life(3, LIFE);
+    rig_new(&t, &o, 1, &seed, l);
     observe_all(t.f, 0, l);
-    fnvae_row rows[20];
-    lifetime_window(l, 5, 20, rows); /* the segments change at rows 5 and 15 */
+    replay_step rows[20];
+    life_window(l, 5, 20, rows); /* the segments change at rows 5 and 15 */
     rng pick = rng_stream(0, "pick", 0);
     bool elsewhere = false;
     for (int again = 0; again < 20; again++) {
@@ -32,24 +41,22 @@ static void windows_know_their_segments(void **state)
         for (int k = 0; k < 20; k++) {
             bool begins = k == 5 || k == 15;
             bool known = k < 5 ? k >= 2 : (k - 5) % 10 >= (k < 15 ? 5 : 2); /* half of it seen */
-            assert_float_equal(*input(t.f, FNVAE_IN_w_rec, k, 1), known, 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_next, k, 1), (k >= 15 && known), 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 1), (k == 15), 0); /* order 2 */
-            assert_float_equal(*input(t.f, FNVAE_IN_w_stay, k, 1), (!begins), 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_pred, k, 1), (k > 0 && !begins), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_rec, k, 1), known, 0);
+            assert_float_equal(weight(t.f, FNVAE_W_next, k, 1), (k >= 15 && known), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_move, k, 1), (k == 15), 0); /* order 2 */
+            assert_float_equal(weight(t.f, FNVAE_W_stay, k, 1), (!begins), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_pred, k, 1), (k > 0 && !begins), 0);
 
             /* what is decoded is a row of the same segment */
-            const float *drawn = input(t.f, FNVAE_IN_dec_ds, k, 1);
-            int from = k < 5 ? 0 : k < 15 ? 5 : 15, to = k < 5 ? 5 : k < 15 ? 15 : 20, found = -1;
-            for (int i = from; i < to; i++)
-                if (!memcmp(drawn, input(t.f, FNVAE_IN_ds, i, 1), 2 * sizeof(float))) found = i;
-            assert_true(found >= 0);
+            int from = k < 5 ? 0 : k < 15 ? 5 : 15, to = k < 5 ? 5 : k < 15 ? 15 : 20;
+            int found = decoded(t.f, k, 1);
+            assert_in_range(found, from, to - 1);
             elsewhere = elsewhere || found != k;
         }
     }
     assert_true(elsewhere);
-    lifetime_free(l);
     rig_free(&t);
+    replay_free(l);
 }
 
 static void continuous_change_is_predicted(void **state)
@@ -60,37 +67,34 @@ static void continuous_change_is_predicted(void **state)
     fnvae_options o = small_options();
     o.order = 1;
     o.near = 3;
-    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-    lifetime *l = toy_life(3, LIFE);
-    fnvae_row rows[20];
-    lifetime_window(l, 0, 20, rows);
+    replay *l = toy_life(3, LIFE);
+    rig_new(&t, &o, 1, &seed, l);
+    replay_step rows[20];
+    life_window(l, 0, 20, rows);
     for (int k = 0; k < 20; k++) rows[k].change = true;
     rng pick = rng_stream(0, "pick", 0);
     int farthest = 0;
     for (int again = 0; again < 20; again++) {
         fnvae_window(t.f, 0, 0, rows, &pick);
         for (int k = 0; k < 20; k++) {
-            assert_float_equal(*input(t.f, FNVAE_IN_w_pred, k, 0), (k % TOY_EPISODE != 0), 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 0), (k > 0), 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_rec, k, 0), (k >= 10 && k < 19), 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_next, k, 0), (k >= 10 && k < 19), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_pred, k, 0), (k % TOY_EPISODE != 0), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_move, k, 0), (k > 0), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_rec, k, 0), (k >= 10 && k < 19), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_next, k, 0), (k >= 10 && k < 19), 0);
 
             /* what is decoded comes soon */
-            const float *drawn = input(t.f, FNVAE_IN_dec_ds, k, 0);
-            int found = -100;
-            for (int i = 0; i < 20; i++)
-                if (!memcmp(drawn, input(t.f, FNVAE_IN_ds, i, 0), 2 * sizeof(float))) found = i;
+            int found = decoded(t.f, k, 0);
             if (k < 19) assert_in_range(found, k + 1, k + 3);
             if (abs(found - k) > farthest) farthest = abs(found - k);
         }
     }
     assert_int_equal(farthest, 3);
-    lifetime_free(l);
     rig_free(&t);
+    replay_free(l);
 }
 
 /* A few updates that learn from the divergences alone, with no randomness in them. */
-static void learn_divergences(rig *t, int moves, float (*costs)[3])
+static replay *learn_divergences(rig *t, int moves, float (*costs)[3])
 {
     const uint64_t seed = 0;
     fnvae_options o = small_options();
@@ -98,8 +102,8 @@ static void learn_divergences(rig *t, int moves, float (*costs)[3])
     o.k1 = o.k2 = 0;
     o.order = 1;
     o.moves = moves;
-    rig_new(t, &o, TOY, 1, 1, &seed, 1);
-    lifetime *l = toy_life(3, LIFE);
+    replay *l = toy_life(3, LIFE);
+    rig_new(t, &o, 1, &seed, l);
     rng pick = rng_stream(0, "windows", 0);
     observe_all(t->f, 0, l);
     for (int i = 0; i < 3; i++) {
@@ -107,7 +111,7 @@ static void learn_divergences(rig *t, int moves, float (*costs)[3])
         assert_ok(fnvae_update(t->f));
         for (int k = 0; k < 3; k++) nn_read(t->f->cost[FNVAE_kl_stay + k], 0, &costs[i][k]);
     }
-    lifetime_free(l);
+    return l;
 }
 
 static void the_same_is_learned_from_beginnings(void **state)
@@ -115,8 +119,7 @@ static void the_same_is_learned_from_beginnings(void **state)
     (void)state;
     rig all, few;
     float dense[3][3], sparse[3][3];
-    learn_divergences(&all, 0, dense);
-    learn_divergences(&few, 4, sparse);
+    replay *lives[] = {learn_divergences(&all, 0, dense), learn_divergences(&few, 4, sparse)};
     for (int i = 0; i < 9; i++) assert_float_equal(dense[i / 3][i % 3], sparse[i / 3][i % 3], 1e-5);
     assert_true(dense[0][1] > 0 && dense[0][2] > 0);
     for (int g = FNVAE_PHI; g <= FNVAE_GAMMA; g++) {
@@ -127,6 +130,7 @@ static void the_same_is_learned_from_beginnings(void **state)
     }
     rig_free(&all);
     rig_free(&few);
+    for (int i = 0; i < 2; i++) replay_free(lives[i]);
 }
 
 static void no_more_is_foretold_than_there_is_room_for(void **state)
@@ -137,23 +141,23 @@ static void no_more_is_foretold_than_there_is_room_for(void **state)
     fnvae_options o = small_options();
     o.order = 1;
     o.moves = 2;
-    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-    lifetime *l = toy_life(3, LIFE);
-    fnvae_row rows[20];
-    lifetime_window(l, 5, 20, rows);
+    replay *l = toy_life(3, LIFE);
+    rig_new(&t, &o, 1, &seed, l);
+    replay_step rows[20];
+    life_window(l, 5, 20, rows);
     for (int k = 0; k < 20; k++) rows[k].change = k % 4 == 1; /* segments begin at 1, 5, 9 … */
     rng pick = rng_stream(0, "pick", 0);
     fnvae_window(t.f, 0, 3, rows, &pick);
-    assert_float_equal(t.f->begins_host[3], 1, 0);
-    assert_float_equal(t.f->begins_host[o.batch + 3], 5, 0);
+    assert_int_equal(rows_of(&t.f->begins, 0)[3], 1);
+    assert_int_equal(rows_of(&t.f->begins, 0)[o.batch + 3], 5);
     for (int k = 0; k < 20; k++) {
         int of = k < 1 || k > 8 ? -1 : (k - 1) / 4;
-        assert_float_equal(t.f->of_host[k * o.batch + 3], (float)of, 0);
-        assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 3), (k == 1 || k == 5), 0);
-        if (k < 1 || k > 8) assert_float_equal(*input(t.f, FNVAE_IN_w_next, k, 3), 0, 0);
+        assert_int_equal(rows_of(&t.f->of, 0)[k * o.batch + 3], of);
+        assert_float_equal(weight(t.f, FNVAE_W_move, k, 3), (k == 1 || k == 5), 0);
+        if (k < 1 || k > 8) assert_float_equal(weight(t.f, FNVAE_W_next, k, 3), 0, 0);
     }
-    lifetime_free(l);
     rig_free(&t);
+    replay_free(l);
 }
 
 /* Across a jump nothing is foretold, compared or decoded: both pieces are windows of their own, but
@@ -165,12 +169,12 @@ static void windows_may_jump(void **state)
     const uint64_t seed = 0;
     fnvae_options o = small_options();
     o.order = 1;
-    rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-    lifetime *l = toy_life(3, LIFE);
+    replay *l = toy_life(3, LIFE);
+    rig_new(&t, &o, 1, &seed, l);
     observe_all(t.f, 0, l);
-    fnvae_row rows[20];
-    lifetime_window(l, 5, 9, rows);
-    lifetime_window(l, 1000, 11, rows + 9);
+    replay_step rows[20];
+    life_window(l, 5, 9, rows);
+    life_window(l, 1000, 11, rows + 9);
     for (int k = 0; k < 20; k++) rows[k].change = k % 4 == 1; /* segments begin at 1, 5, 9 … */
     rows[9].jump = true;
     rng pick = rng_stream(0, "pick", 0);
@@ -178,21 +182,17 @@ static void windows_may_jump(void **state)
         fnvae_window(t.f, 0, 0, rows, &pick);
         for (int k = 0; k < 20; k++) {
             bool begins = k % 4 == 1, jumps = k == 9;
-            assert_float_equal(*input(t.f, FNVAE_IN_w_move, k, 0), (begins && !jumps), 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_stay, k, 0), (!begins), 0);
-            assert_float_equal(*input(t.f, FNVAE_IN_w_smooth, k, 0), (k > 0 && !jumps), 0);
-            if (jumps) assert_float_equal(*input(t.f, FNVAE_IN_w_pred, k, 0), 0, 0);
-            if (k >= 9 && k < 13) assert_float_equal(*input(t.f, FNVAE_IN_w_next, k, 0), 0, 0);
-            int found = -1;
-            for (int i = k < 9 ? 0 : 9; i < (k < 9 ? 9 : 20); i++)
-                if (!memcmp(input(t.f, FNVAE_IN_dec_ds, k, 0), input(t.f, FNVAE_IN_ds, i, 0),
-                            2 * sizeof(float)))
-                    found = i;
-            assert_true(found >= 0);
+            assert_float_equal(weight(t.f, FNVAE_W_move, k, 0), (begins && !jumps), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_stay, k, 0), (!begins), 0);
+            assert_float_equal(weight(t.f, FNVAE_W_smooth, k, 0), (k > 0 && !jumps), 0);
+            if (jumps) assert_float_equal(weight(t.f, FNVAE_W_pred, k, 0), 0, 0);
+            if (k >= 9 && k < 13) assert_float_equal(weight(t.f, FNVAE_W_next, k, 0), 0, 0);
+            int found = decoded(t.f, k, 0);
+            assert_in_range(found, k < 9 ? 0 : 9, k < 9 ? 8 : 19);
         }
     }
-    lifetime_free(l);
     rig_free(&t);
+    replay_free(l);
 }
 
 /* Those that are foretold stand for those that there was no room for. */
@@ -206,19 +206,19 @@ static void what_is_left_out_counts_in_the_weights(void **state)
         fnvae_options o = small_options();
         o.order = 1;
         o.moves = moves;
-        rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-        lifetime *l = toy_life(3, LIFE);
-        fnvae_row rows[20];
+        replay *l = toy_life(3, LIFE);
+        rig_new(&t, &o, 1, &seed, l);
+        replay_step rows[20];
         rng pick = rng_stream(0, "pick", 0);
         observe_all(t.f, 0, l);
-        lifetime_window(l, 5, 20, rows);
+        life_window(l, 5, 20, rows);
         for (int k = 0; k < 20; k++) rows[k].change = k % 4 == 1;
         for (int b = 0; b < o.batch; b++) fnvae_window(t.f, 0, b, rows, &pick);
         assert_ok(fnvae_update(t.f));
         weight[moves][0] = t.f->k_host[FNVAE_K_move];
         weight[moves][1] = t.f->k_host[FNVAE_K_stay];
-        lifetime_free(l);
         rig_free(&t);
+        replay_free(l);
     }
     assert_true(weight[0][0] > 0);
     assert_float_equal(weight[0][0], weight[1][0], 0);
@@ -234,98 +234,81 @@ static void errors_cost_what_they_should(void **state)
     for (int tails = 0; tails < 2; tails++) {
         rig t;
         fnvae_options o = small_options();
-        float rec[20 * 4 * 2];
+        float rec[20 * 4 * 2], ds[20 * 4 * 2];
         double sum = 0, rows = 0;
         o.tails = tails;
-        rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-        lifetime *l = toy_life(3, LIFE);
+        replay *l = toy_life(3, LIFE);
+        rig_new(&t, &o, 1, &seed, l);
         rng pick = rng_stream(0, "windows", 0);
         observe_all(t.f, 0, l);
         draw_windows(t.f, 0, l, &pick);
         assert_ok(fnvae_update(t.f));
         nn_read(t.f->rec, 0, rec);
+        nn_read(t.f->dec.ds, 0, ds);
         for (int i = 0; i < o.window * o.batch; i++) {
-            bool counts = t.f->host[FNVAE_IN_w_rec][i] != 0;
+            bool counts = numbers_of(&t.f->w[FNVAE_W_rec], 0)[i] != 0;
             for (int k = 0; counts && k < TOY.d; k++) {
                 int at = i * TOY.d + k;
-                double u = ((double)t.f->host[FNVAE_IN_dec_ds][at] - (double)rec[at]) / o.sd;
+                double u = ((double)ds[at] - (double)rec[at]) / o.sd;
                 sum += tails ? fabs(u) + log1p(exp(-2 * fabs(u))) - log(2) : u * u / 2;
             }
             rows += counts;
         }
         assert_true(rows > 0 && fabs(fnvae_cost(t.f, FNVAE_rec_dyn, 0) / (sum / rows) - 1) < 1e-4);
-        lifetime_free(l);
         rig_free(&t);
+        replay_free(l);
     }
 }
 
 /* ---- the belief ------------------------------------------------------------------------------ */
 
-/* A life as a memory, the same for both replicas: transition i begins in row 2 i and ends in the
- * next one. */
-static fnvae_memory memory_of(const lifetime *l)
+/* Notes step i of a lane's life. */
+static void note_step(belief *b, int row, const replay *l, int lane, int i)
 {
-    int n = lifetime_count(l), width = TOY.d + TOY.m + 1;
-    size_t half = (size_t)(2 * n * width);
-    float *to = mem_alloc(2 * half * sizeof *to);
-    for (int i = 0; i < n; i++) {
-        fnvae_row row = lifetime_at(l, i);
-        float *here = to + (size_t)(2 * i * width);
-        memcpy(here, row.s, sizeof(float) * 2);
-        here[2] = row.a[0];
-        here[3] = row.r;
-        memcpy(here + width, row.s1, sizeof(float) * 2);
-    }
-    memcpy(to + half, to, half * sizeof *to);
-    return (fnvae_memory){to, width, 2 * n};
+    replay_row here = replay_at(l, lane, i), next = replay_at(l, lane, i + 1);
+    bool change = i > 0 && replay_at(l, lane, i - 1).segment != here.segment;
+    belief_note(b, row, here.obs, here.action, here.reward, next.obs, change);
 }
 
 /* Step by step with a carried state, for several worlds and replicas, as in one window. */
 static void filtering_equals_the_posterior(bool mixed)
 {
+    enum { WORLDS = 3, LONG = 400 };
     rig t;
     const uint64_t seeds[] = {4, 5};
     fnvae_options o = small_options();
     o.mixed = mixed;
-    lifetime *l = toy_life(7, LIFE);
-    fnvae_memory past = memory_of(l);
-    rig_recall(&t, &o, TOY, 2, 2, seeds, 3, &past);
-    belief *b;
-    fnvae_past rows[40];
-    int steps = fnvae_encode_length(t.f);
+    replay *l = toy_replay(2, WORLDS, 2 * LONG, TOY_BELIEFS);
+    toy_fill(l, 7, LONG);
+    rig_new(&t, &o, 2, seeds, l);
+    replay_step rows[40];
+    int steps = refresh_length(t.refresh);
     assert_in_range(steps, 1, 40);
-    assert_ok(belief_new(&b, t.f));
     for (int r = 0; r < 2; r++) {
         observe_all(t.f, r, l);
-        for (int w = 0; w < 3; w++) {
-            for (int k = 0; k < steps; k++) {
-                int i = 100 * w + 30 * r + k;
-                rows[k] = (fnvae_past){2 * i, 2 * i + 1, lifetime_at(l, i).change};
-            }
-            fnvae_encode_window(t.f, r, w, rows);
-            belief_reset(b, r, w);
+        for (int w = 0; w < WORLDS; w++) {
+            int lane = r * WORLDS + w;
+            assert_true(replay_window(l, lane, row_of_step(100 * w + 30 * r), steps, rows));
+            rows[0].change = lane > 0;
+            refresh_window(t.refresh, r, w, rows);
+            belief_reset(t.b, lane);
         }
     }
-    assert_ok(fnvae_encode(t.f));
+    assert_ok(refresh_encode(t.refresh));
     for (int k = 0; k < steps; k++) {
-        for (int r = 0; r < 2; r++)
-            for (int w = 0; w < 3; w++) {
-                fnvae_row row = lifetime_at(l, 100 * w + 30 * r + k);
-                belief_note(b, r, w, &row);
-            }
-        assert_ok(belief_correct(b));
-        for (int r = 0; r < 2; r++)
-            for (int w = 0; w < 3; w++) {
-                const float *mean = belief_mean(b, r, w);
-                const float *at_once = fnvae_encoded(t.f, r, w, k);
-                assert_float_equal(mean[0], at_once[0], 1e-5);
-                assert_float_equal(mean[1], at_once[1], 1e-5);
-            }
+        for (int row = 0; row < 2 * WORLDS; row++)
+            note_step(t.b, row, l, row,
+                      row_of_step(100 * (row % WORLDS) + 30 * (row / WORLDS) + k));
+        assert_ok(belief_correct(t.b));
+        for (int row = 0; row < 2 * WORLDS; row++) {
+            const float *mean = belief_mean(t.b, row);
+            const float *at_once = refresh_reached(t.refresh, row / WORLDS, row % WORLDS, k);
+            assert_float_equal(mean[0], at_once[0], 1e-5);
+            assert_float_equal(mean[1], at_once[1], 1e-5);
+        }
     }
-    belief_free(b);
-    lifetime_free(l);
     rig_free(&t);
-    mem_free(past.steps);
+    replay_free(l);
 }
 
 static void beliefs_are_posteriors(void **state)
@@ -342,25 +325,24 @@ static void beliefs_know_velocities(void **state)
     rig t;
     const uint64_t seed = 4;
     fnvae_options o = small_options();
-    rig_new(&t, &o, TOY, 1, 1, &seed, 2);
+    replay *l = toy_replay(1, 2, 10, 0);
+    rig_new(&t, &o, 1, &seed, l);
     fnvae_freeze(t.f);
-    belief *b;
-    assert_ok(belief_new(&b, t.f));
     const float here[] = {0.3f, -0.4f}, low[] = {0.1f, -0.6f}, high[] = {0.5f, -0.2f};
-    belief_set(b, 0, 0, low, 2);
-    belief_set(b, 0, 1, high, 2);
-    assert_ok(belief_predict(b, (uint8_t[]){1, 1}));
-    for (int w = 0; w < 2; w++) belief_set(b, 0, w, here, 2);
-    assert_ok(belief_predict(b, (uint8_t[]){1, 1}));
-    assert_true(fabsf(belief_mean(b, 0, 0)[0] - belief_mean(b, 0, 1)[0]) > 1e-4f);
-    float rising = belief_mean(b, 0, 0)[0];
+    belief_set(t.b, 0, low, 2);
+    belief_set(t.b, 1, high, 2);
+    assert_ok(belief_predict(t.b, (uint8_t[]){1, 1}));
+    for (int w = 0; w < 2; w++) belief_set(t.b, w, here, 2);
+    assert_ok(belief_predict(t.b, (uint8_t[]){1, 1}));
+    assert_true(fabsf(belief_mean(t.b, 0)[0] - belief_mean(t.b, 1)[0]) > 1e-4f);
+    float rising = belief_mean(t.b, 0)[0];
 
-    belief_reset(b, 0, 0); /* what was before is forgotten */
-    belief_set(b, 0, 0, here, 2);
-    assert_ok(belief_predict(b, (uint8_t[]){1, 0}));
-    assert_true(fabsf(belief_mean(b, 0, 0)[0] - rising) > 1e-5f);
-    belief_free(b);
+    belief_reset(t.b, 0); /* what was before is forgotten */
+    belief_set(t.b, 0, here, 2);
+    assert_ok(belief_predict(t.b, (uint8_t[]){1, 0}));
+    assert_true(fabsf(belief_mean(t.b, 0)[0] - rising) > 1e-5f);
     rig_free(&t);
+    replay_free(l);
 }
 
 static void only_worlds_that_change_are_advanced(void **state)
@@ -369,16 +351,15 @@ static void only_worlds_that_change_are_advanced(void **state)
     rig t;
     const uint64_t seed = 4;
     fnvae_options o = small_options();
-    rig_new(&t, &o, TOY, 1, 1, &seed, 2);
-    belief *b;
-    assert_ok(belief_new(&b, t.f));
+    replay *l = toy_replay(1, 2, 10, 0);
+    rig_new(&t, &o, 1, &seed, l);
     const float here[] = {0.3f, -0.4f};
-    for (int w = 0; w < 2; w++) belief_set(b, 0, w, here, 2);
-    assert_ok(belief_predict(b, (uint8_t[]){0, 1}));
-    assert_memory_equal(belief_mean(b, 0, 0), here, sizeof here);
-    assert_memory_not_equal(belief_mean(b, 0, 1), here, sizeof here);
-    belief_free(b);
+    for (int w = 0; w < 2; w++) belief_set(t.b, w, here, 2);
+    assert_ok(belief_predict(t.b, (uint8_t[]){0, 1}));
+    assert_memory_equal(belief_mean(t.b, 0), here, sizeof here);
+    assert_memory_not_equal(belief_mean(t.b, 1), here, sizeof here);
     rig_free(&t);
+    replay_free(l);
 }
 
 /* ---- bits and memory ------------------------------------------------------------------------- */
@@ -397,8 +378,9 @@ static size_t learn(int threads, int replicas, uint64_t first, int replica, floa
     o.head = 0.5;
     o.auto_weights = true;
     for (int r = 0; r < replicas; r++) seeds[r] = first + (uint64_t)r;
-    rig_new(&t, &o, TOY, threads, replicas, seeds, 1);
-    lifetime *l = toy_life(1, LIFE);
+    replay *l = toy_replay(replicas, 1, 2 * LIFE, 0);
+    toy_fill(l, 1, LIFE);
+    rig_new(&t, &o, threads, seeds, l);
     rng picks[4];
     for (int r = 0; r < replicas; r++) {
         observe_all(t.f, r, l);
@@ -416,8 +398,8 @@ static size_t learn(int threads, int replicas, uint64_t first, int replica, floa
         memcpy(out + at, nn_group_data(t.f->group[k], NN_VALUES, replica), n * sizeof *out);
         at += n;
     }
-    lifetime_free(l);
     rig_free(&t);
+    replay_free(l);
     return at;
 }
 
@@ -432,28 +414,48 @@ static void same_bits_for_threads_and_replicas(void **state)
     assert_memory_equal(one, third, n * sizeof *one);
 }
 
-static int make_one(void)
+static int make_model(rig *t, replay *r)
 {
     const uint64_t seed = 0;
     fnvae_options o = small_options();
-    pool *p = NULL;
-    nn_backend *cpu = NULL;
-    fnvae *f = NULL;
-    belief *b = NULL;
-    lifetime *l = NULL;
+    int rc = 0;
+    TRY(pool_new(&t->pool, 1));
+    TRY(nn_cpu_new(&t->cpu, t->pool));
+    TRY(nn_graph_new(&t->g, t->cpu, 1, &seed));
+    replay_record(r, t->g);
+    TRY(fnvae_new(&t->f, t->g, r, &o, TOY));
+    TRY(belief_new(&t->b, t->f));
+    TRY(refresh_new(&t->refresh, t->f, r, 0, false));
+    TRY(fnvae_plan(t->f));
+    TRY(belief_plan(t->b));
+    TRY(refresh_plan(t->refresh));
+    TRY(nn_graph_commit(t->g));
+    TRY(fnvae_ready(t->f));
+    TRY(belief_ready(t->b));
+    TRY(refresh_ready(t->refresh));
+out:
+    return rc;
+}
+
+static int make_one(void)
+{
+    rig t = {0};
+    replay *r = NULL;
     causal_graph *g = NULL;
-    int rc = pool_new(&p, 1);
-    if (rc == 0) rc = nn_cpu_new(&cpu, p);
-    if (rc == 0) rc = fnvae_new(&f, cpu, &o, TOY, 1, &seed, 1, NULL);
-    if (rc == 0) rc = belief_new(&b, f);
-    if (rc == 0) rc = lifetime_new(&l, TOY, 10);
+    replay_shape z = {.replicas = 1,
+                      .worlds = 1,
+                      .steps = 90,
+                      .horizon = TOY_EPISODE,
+                      .obs = TOY.d,
+                      .act = TOY.m,
+                      .columns = {{"belief", NN_F32, 2}},
+                      .column_count = 1};
+    int rc = replay_new(&r, z);
+    if (rc == 0) rc = make_model(&t, r);
     if (rc == 0) rc = causal_graph_new(&g, TOY);
     causal_graph_free(g);
-    lifetime_free(l);
-    belief_free(b);
-    fnvae_free(f);
-    nn_backend_free(cpu);
-    pool_free(p);
+    rig_free(&t);
+    replay_free(r);
     return rc;
 }
 
@@ -487,8 +489,8 @@ static void ablations_do_what_they_say(void **state)
         o.predict_state = k != 1;
         o.predict_reward = k != 2;
         o.smooth = k == 3 ? 3 : k == 4 ? 1 : k == 5 ? 2 : 0;
-        rig_new(&t, &o, TOY, 1, 1, &seed, 1);
-        lifetime *l = toy_life(1, LIFE);
+        replay *l = toy_life(1, LIFE);
+        rig_new(&t, &o, 1, &seed, l);
         rng pick = rng_stream(0, "windows", 0);
         observe_all(t.f, 0, l);
         for (int i = 0; i < 10; i++) {
@@ -503,30 +505,28 @@ static void ablations_do_what_they_say(void **state)
         assert_true((nn_scalar_get(t.f->k[FNVAE_K_smooth], 0) == 0) == (k == 3));
         assert_true(isfinite(fnvae_total(t.f, 0)));
         causal_graph_free(g);
-        lifetime_free(l);
         rig_free(&t);
+        replay_free(l);
     }
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
 /* Beliefs at the ends of fresh episodes against the true factors. */
-static double r2_at_ends(fnvae *f, const lifetime *l, bool reward)
+static double r2_at_ends(belief *b, const replay *l, bool reward)
 {
     enum { EPISODES = 100 };
     static float beliefs[EPISODES * 2];
     static double truth[EPISODES];
-    belief *b;
-    assert_ok(belief_new(&b, f));
+    belief_reset(b, 0);
     for (int i = 0; i < EPISODES * TOY_EPISODE; i++) {
-        fnvae_row row = lifetime_at(l, i);
-        belief_note(b, 0, 0, &row);
+        int row = row_of_step(i), episode = i / TOY_EPISODE;
+        note_step(b, 0, l, 0, row);
         assert_ok(belief_correct(b));
-        int episode = i / TOY_EPISODE;
-        memcpy(beliefs + 2 * episode, belief_mean(b, 0, 0), 2 * sizeof(float));
-        truth[episode] = (double)(reward ? *row.theta_r : *row.theta_s);
+        memcpy(beliefs + 2 * episode, belief_mean(b, 0), 2 * sizeof(float));
+        truth[episode] = (double)*(float *)replay_beside(
+            l, 0, row, reward ? FNVAE_COLUMN_THETA_R : FNVAE_COLUMN_THETA_S);
     }
-    belief_free(b);
     return linear_map_r2(beliefs, 2, truth, EPISODES);
 }
 
@@ -542,8 +542,8 @@ static void a_small_world_is_understood(void **state)
     o.updates = 1500; /* few and small ones: edges that are not needed must go more quickly */
     o.w_ss = o.w_as = o.w_ts = o.w_sr = o.w_ar = 1;
     o.encoder = o.lstm = 32;
-    rig_new(&t, &o, TOY, 2, 1, &seed, 1);
-    lifetime *l = toy_life(1, LIFE), *fresh = toy_life(2, LIFE);
+    replay *l = toy_life(1, LIFE), *fresh = toy_life(2, LIFE);
+    rig_new(&t, &o, 2, &seed, l);
     rng pick = rng_stream(0, "windows", 0);
     observe_all(t.f, 0, l);
     while (t.f->update < o.updates) {
@@ -558,12 +558,12 @@ static void a_small_world_is_understood(void **state)
     assert_int_equal(causal_compare(g, CAUSAL_C_ts, (const uint8_t[]){0, 1}).shd, 0);
     assert_int_equal(causal_compare(g, CAUSAL_c_sr, (const uint8_t[]){0, 1}).shd, 0);
     assert_int_equal(causal_compare(g, CAUSAL_c_ar, (const uint8_t[]){0}).shd, 0);
-    double of_s = r2_at_ends(t.f, fresh, false), of_r = r2_at_ends(t.f, fresh, true);
+    double of_s = r2_at_ends(t.b, fresh, false), of_r = r2_at_ends(t.b, fresh, true);
     if (!(of_s > 0.9 && of_r > 0.9)) fail_msg("R² %.3f and %.3f", of_s, of_r);
     causal_graph_free(g);
-    lifetime_free(l);
-    lifetime_free(fresh);
     rig_free(&t);
+    replay_free(l);
+    replay_free(fresh);
 }
 
 static void a_linear_map_is_judged_on_other_samples(void **state)

@@ -12,11 +12,14 @@ typedef struct learned {
 /* Through all stages of learning. */
 static void learn(learned *out, nn_backend *b, const fnvae_options *o)
 {
-    fnvae *f;
+    rig t = {0};
     const uint64_t seeds[] = {3, 4};
-    lifetime *l = toy_life(1, LIFE);
+    replay *l = toy_replay(2, 1, 2 * LIFE, 0);
     rng picks[] = {rng_stream(3, "windows", 0), rng_stream(4, "windows", 0)};
-    assert_ok(fnvae_new(&f, b, o, TOY, 2, seeds, 1, NULL));
+    toy_fill(l, 1, LIFE);
+    rig_record(&t, b, o, TOY, seeds, l);
+    fnvae *f = t.f;
+    replay_sync(l);
     for (int r = 0; r < 2; r++) observe_all(f, r, l);
     while (f->update < UPDATES) {
         for (int r = 0; r < 2; r++) draw_windows(f, r, l, &picks[r]);
@@ -31,8 +34,8 @@ static void learn(learned *out, nn_backend *b, const fnvae_options *o)
                    n * sizeof *out->values);
             out->count += n;
         }
-    fnvae_free(f);
-    lifetime_free(l);
+    rig_free(&t);
+    replay_free(l);
 }
 
 static void any_order(const fnvae_options *o)

@@ -1,31 +1,30 @@
-/* test_hindsight.c - in the first steps of a segment critics see what was believed behind them,
+/* test_hindsight.c - in the first steps of a segment critics see what was believed after them,
  * policies what was believed then. It includes the file that draws batches, for they are its own
  * business. */
-#include "learn/learner.c" // NOLINT: on purpose
+#include "learn/agent.c" // NOLINT: on purpose
 
-#include "algo/fans_parts.h"
 #include "train/train_parts.h"
 #include "train_rig.h"
 
 enum { STEPS = 2 };
 
-/* Segment of a row, by its number in the replica's memory, and how many rows of it came before. */
+/* Segment of a row, by its number, and how many rows of it came before. */
 typedef struct spot {
     int64_t segment;
     int lane, i;
 } spot;
 
-static spot find(replay *r, float at)
+static spot find(const replay *r, int32_t at)
 {
-    int lane = (int)at / replay_capacity(r), place = (int)at % replay_capacity(r);
+    int lane = at / replay_capacity(r);
     int64_t segment = -1;
     for (int i = 0, first = 0; i < replay_rows(r, lane); i++) {
         replay_row row = replay_at(r, lane, i);
         if (row.segment != segment) first = i;
         segment = row.segment;
-        if (row.place == place) return (spot){segment, lane, i - first};
+        if (row.number == at) return (spot){segment, lane, i - first};
     }
-    fail_msg("no row %g", (double)at);
+    fail_msg("no row %d", (int)at);
     return (spot){0};
 }
 
@@ -44,13 +43,16 @@ static void batches_judge_first_steps_by_later_rows(void **state)
                  "fans", rig_folder(folder, sizeof folder), 1, 1, 1) < 0)
         fail_msg("%s", fans_error());
     assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
-    learner *l = ((fans *)t.training->agent)->learner;
-    draw_batch(l, 0);
-    sac_batch b = sac_batch_of(l->sac, 0);
-    for (int k = 0; k < 2 * l->so.batch; k++) {
+    agent *who = t.training->agent;
+    int batch = who->so->batch;
+    draw_batch(who, 0);
+    const int32_t *at = rows_of(&who->at, 0), *next = rows_of(&who->next, 0);
+    const int32_t *critic_at = rows_of(&who->critic_at, 0);
+    const int32_t *critic_next = rows_of(&who->critic_next, 0);
+    for (int k = 0; k < 2 * batch; k++) {
         int n = k / 2;
-        float from = k % 2 ? b.next[n] : b.at[n], to = k % 2 ? b.judged_next[n] : b.judged_at[n];
-        spot a = find(l->replay, from), z = find(l->replay, to);
+        spot a = find(who->replay, k % 2 ? next[n] : at[n]);
+        spot z = find(who->replay, k % 2 ? critic_next[n] : critic_at[n]);
         assert_int_equal(a.lane, z.lane);
         assert_true(a.segment == z.segment);
         if (a.i >= STEPS)
@@ -60,7 +62,7 @@ static void batches_judge_first_steps_by_later_rows(void **state)
         moved += z.i > a.i;
         stayed += z.i == a.i;
     }
-    assert_true(moved > l->so.batch / 4 && stayed > l->so.batch / 2);
+    assert_true(moved > batch / 4 && stayed > batch / 2);
     rig_close(&t);
     rig_remove(folder);
 }

@@ -2,6 +2,8 @@
 #ifndef TESTS_CUDA_CASE_H
 #define TESTS_CUDA_CASE_H
 
+#include <math.h>
+
 #include "base/error.h"
 #include "nn/graph.h"
 #include "nn_cases.h"
@@ -37,6 +39,25 @@ static inline void case_fill(nn_var v, double low, double high, bool binary, rng
     }
 }
 
+static inline void case_fill_index(nn_var v, double low, double high, rng *r)
+{
+    static int32_t numbers[MOST_NUMBERS];
+    size_t n = nn_size(nn_shape_of(v));
+    assert(n <= MOST_NUMBERS);
+    for (int k = 0; k < CASE_REPLICAS; k++) {
+        for (size_t i = 0; i < n; i++) numbers[i] = (int32_t)floor(rng_between(r, low, high));
+        nn_write_index(v, k, numbers);
+    }
+}
+
+static inline void case_fill_operand(nn_var v, const nn_case_operand *o, rng *r)
+{
+    if (o->index)
+        case_fill_index(v, o->low, o->high, r);
+    else
+        case_fill(v, o->low, o->high, o->binary, r);
+}
+
 static inline void case_take(run_result *out, nn_graph *g, nn_var v, const real *at, size_t stride)
 {
     size_t n = nn_size(nn_shape_of(v)), to = out->from[out->count];
@@ -57,23 +78,18 @@ static inline void run_case(run_result *out, nn_backend *b, const nn_case *k, bo
     assert_int_equal(nn_graph_new(&g, b, CASE_REPLICAS, seeds), 0);
     nn_group *params = nn_group_new(g, "p");
     int n = case_operand_count(k);
-    for (int i = 0; i < n; i++) {
-        const nn_case_operand *o = &k->operands[i];
-        v[i] = nn_param(params, o->name, o->T, o->B, o->D, NN_INIT_ZERO, 0);
-    }
+    for (int i = 0; i < n; i++) v[i] = case_operand(params, g, &k->operands[i]);
     nn_var y = k->build(v), loss = case_sum(g, y, "w");
     for (int i = 0; shared && i < n; i++) {
         char name[16];
+        if (k->operands[i].index) continue;
         snprintf(name, sizeof name, "w%d", i);
         loss = nn_add(loss, case_sum(g, v[i], name));
     }
     if (nn_plan_new(&plan, g, &loss, 1, 1, &params, 1) < 0) fail_msg("%s", fans_error());
     assert_int_equal(nn_graph_commit(g), 0);
     rng r = rng_stream(7, k->name, 0);
-    for (int i = 0; i < n; i++) {
-        const nn_case_operand *o = &k->operands[i];
-        case_fill(v[i], o->low, o->high, o->binary, &r);
-    }
+    for (int i = 0; i < n; i++) case_fill_operand(v[i], &k->operands[i], &r);
     for (size_t i = 0; i < g->count; i++)
         if (g->nodes[i].op == LEAF_INPUT) case_fill((nn_var){g, (int)i}, 0.5, 1.5, false, &r);
     for (int i = 0; i < runs; i++)

@@ -58,12 +58,12 @@ static nn_var build_rest(const nn_var *v)
     nn_var k = nn_scalar(v[0].graph, "k", 2.5), frozen = nn_scalar(v[0].graph, "frozen", 1);
     nn_var free_ = nn_scalar(v[0].graph, "free", 0), discount = nn_scalar(v[0].graph, "d", 0.99);
     nn_var x = nn_slice(v[0], 0, 1), y = nn_slice(v[0], 1, 1), z = nn_slice(v[0], 2, 1);
-    nn_var td = nn_td_target(x, y, z, x, k, discount);
+    nn_var td = nn_td_target(x, y, z, x, k, discount), own = nn_td_target(x, y, z, x, k, y);
     nn_var sum = nn_add(nn_mul(nn_detach(v[0]), v[0]), nn_grad_scale(v[0], k));
     sum = nn_add(sum, nn_gate(v[0], NN_GATE_GUMBEL, k, free_));
     for (int kind = 0; kind < 3; kind++)
         sum = nn_add(sum, nn_gate(v[0], (nn_gate_kind)kind, k, frozen));
-    return nn_add(sum, td);
+    return nn_add(nn_add(sum, td), own);
 }
 
 static void the_rest_equals_the_cpu(void **state)

@@ -41,6 +41,25 @@ static void fill(nn_var v, double low, double high, bool binary, rng *r)
         }
 }
 
+static void fill_index(nn_var v, double low, double high, rng *r)
+{
+    int32_t at[64];
+    size_t n = nn_size(nn_shape_of(v));
+    assert_true(n <= 64);
+    for (int k = 0; k < REPLICAS; k++) {
+        for (size_t i = 0; i < n; i++) at[i] = (int32_t)floor(rng_between(r, low, high));
+        nn_write_index(v, k, at);
+    }
+}
+
+static void fill_operand(nn_var v, const nn_case_operand *o, rng *r)
+{
+    if (o->index)
+        fill_index(v, o->low, o->high, r);
+    else
+        fill(v, o->low, o->high, o->binary, r);
+}
+
 /* `shared`: each operand has a second reader, recorded after the operator, so that the operator
  * must add to a gradient that is there already. */
 static void set_up(rig *t, const nn_case *k, bool shared)
@@ -51,15 +70,13 @@ static void set_up(rig *t, const nn_case *k, bool shared)
     assert_int_equal(nn_graph_new(&t->g, t->cpu, REPLICAS, seeds), 0);
     t->params = nn_group_new(t->g, "p");
     int n = case_operand_count(k);
-    for (int i = 0; i < n; i++) {
-        const nn_case_operand *o = &k->operands[i];
-        t->operands[i] = nn_param(t->params, o->name, o->T, o->B, o->D, NN_INIT_ZERO, 0);
-    }
+    for (int i = 0; i < n; i++) t->operands[i] = case_operand(t->params, t->g, &k->operands[i]);
     nn_var losses[CASE_OPERANDS + 1];
     int count = 0;
     losses[count++] = weighted_sum(t->g, k->build(t->operands), "w");
     for (int i = 0; shared && i < n; i++) {
         char name[16];
+        if (k->operands[i].index) continue;
         snprintf(name, sizeof name, "w%d", i);
         losses[count++] = weighted_sum(t->g, t->operands[i], name);
     }
@@ -70,10 +87,7 @@ static void set_up(rig *t, const nn_case *k, bool shared)
     assert_int_equal(nn_graph_commit(t->g), 0);
 
     rng r = rng_stream(7, k->name, 0);
-    for (int i = 0; i < n; i++) {
-        const nn_case_operand *o = &k->operands[i];
-        fill(t->operands[i], o->low, o->high, o->binary, &r);
-    }
+    for (int i = 0; i < n; i++) fill_operand(t->operands[i], &k->operands[i], &r);
     for (size_t i = 0; i < t->g->count; i++)
         if (t->g->nodes[i].op == LEAF_INPUT) fill((nn_var){t->g, (int)i}, 0.5, 1.5, false, &r);
 }
@@ -134,6 +148,63 @@ static void gradients_match_differences(void **state)
                 if (k->operands[j].name[0] != '_') check_operand(&t, k, j, shared);
             tear_down(&t);
         }
+    }
+}
+
+/* The step, which finds no numbers in values that its operator says it ignores. */
+static void run_blind(const nn_step *s)
+{
+    static real nothing[4096];
+    nn_call c = s->call;
+    for (int i = 0; i < 4096; i++) nothing[i] = NAN;
+    for (int k = 0; s->backward && k < c.in_count; k++) {
+        assert_true(REPLICAS * c.in[k].stride <= 4096);
+        if (s->kind->ignores >> k & 1) c.in[k].v = nothing;
+    }
+    if (s->backward && s->kind->ignores & NN_RESULT) c.out.v = nothing;
+    s->body(&c);
+}
+
+/* All gradients of the parameters, as the plan left them. */
+static size_t take_gradients(const rig *t, real *to)
+{
+    size_t n = nn_group_size(t->params);
+    assert_true(n <= 2048);
+    for (int r = 0; r < REPLICAS; r++)
+        memcpy(to + (size_t)r * n, nn_group_data(t->params, NN_GRADIENTS, r), n * sizeof *to);
+    return REPLICAS * n * sizeof *to;
+}
+
+static void ignored_values_are_not_looked_at(void **state)
+{
+    (void)state;
+    static real expected[REPLICAS * 2048], found[REPLICAS * 2048];
+    for (int i = 0; i < NN_CASES; i++) {
+        rig t;
+        set_up(&t, &nn_cases[i], true);
+        loss_at(&t, 0);
+        size_t bytes = take_gradients(&t, expected);
+        loss_at(&t, 0); /* seeds the loss, draws the same again */
+        memset(nn_group_data(t.params, NN_GRADIENTS, 0), 0, bytes);
+        int n;
+        uint64_t *counters = nn_graph_counters(t.g, &n);
+        memset(counters, 0, (size_t)n * sizeof *counters);
+        const nn_program *p = &t.plan->program;
+        for (size_t k = 0; k < p->step_count; k++) run_blind(&p->steps[k]);
+        take_gradients(&t, found);
+        if (memcmp(found, expected, bytes))
+            fail_msg("%s looks at values that it ignores", nn_cases[i].name);
+        tear_down(&t);
+    }
+}
+
+static void operators_declare_themselves(void **state)
+{
+    (void)state;
+    for (int op = 0; op < NN_OP_COUNT; op++) {
+        const nn_op *k = nn_ops[op];
+        assert_true(k->name && k->help && k->infer && k->forward);
+        assert_int_equal(k->ignores & ~(NN_OPERANDS | NN_RESULT), 0);
     }
 }
 
@@ -218,19 +289,73 @@ static void gather_reads_the_callers_rows(void **state)
     real rows[] = {1, 2, 3, 4, 5, 6, 7, 8}; /* four of two */
     pair t;
     pair_up(&t);
-    nn_var at = nn_input(t.g, "at", 1, 3, 1);
-    nn_var y = nn_gather(nn_table(t.g, "table", 4, 2, rows), at);
+    nn_var at = nn_index(t.g, "at", 1, 4);
+    nn_var y = nn_gather(nn_table(t.g, "table", 4, 2, NN_F32, rows), at);
     nn_var loss = nn_mean(nn_add(y, nn_slice(t.k, 0, 1)), NN_NONE);
     nn_plan *plan;
     assert_int_equal(nn_plan_new(&plan, t.g, &loss, 1, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(t.g), 0);
-    for (int i = 0; i < 3; i++) nn_data(at, 0)[i] = 3 - i;
+    nn_write_index(at, 0, (int32_t[]){3, 2, 1, -1});
     for (int round = 0; round < 2; round++) {
         assert_int_equal(nn_plan_run(plan), 0);
         for (int i = 0; i < 6; i++) assert_true(nn_data(y, 0)[i] == rows[2 * (3 - i / 2) + i % 2]);
+        assert_true(nn_data(y, 0)[6] == 0 && nn_data(y, 0)[7] == 0);
         rows[4] = 50; /* seen without being told: it is the same memory */
     }
     pair_down(&t);
+}
+
+/* Of bytes, in several replicas. */
+static void gather_reads_bytes_as_numbers(void **state)
+{
+    (void)state;
+    static uint8_t bytes[2][256][3];
+    const uint64_t seeds[] = {1, 2};
+    int32_t at[2][5] = {{0, 85, -1, 255, 7}, {255, 254, 3, -1, 0}};
+    pair t;
+    nn_plan *plan;
+    pool_new(&t.threads, 1);
+    nn_cpu_new(&t.cpu, t.threads);
+    nn_graph_new(&t.g, t.cpu, 2, seeds);
+    for (int i = 0; i < 2 * 256 * 3; i++) bytes[i / 768][i % 768 / 3][i % 3] = (uint8_t)(i * 7);
+    nn_var index = nn_index(t.g, "at", 5, 1);
+    nn_var y = nn_gather(nn_table(t.g, "pixels", 256, 3, NN_U8, bytes), index);
+    assert_int_equal(nn_plan_new(&plan, t.g, &y, 1, 0, NULL, 0), 0);
+    assert_int_equal(nn_graph_commit(t.g), 0);
+    nn_write_index_all(index, at[0]);
+    assert_int_equal(nn_plan_run(plan), 0);
+    for (int r = 0; r < 2; r++)
+        for (int i = 0; i < 15; i++) {
+            int row = at[r][i / 3];
+            assert_true(nn_data(y, r)[i] == (row < 0 ? 0 : bytes[r][row][i % 3]));
+        }
+    pair_down(&t);
+}
+
+/* What is no index does not count, and an index is nothing else. */
+static void indices_and_tables_are_refused_elsewhere(void **state)
+{
+    (void)state;
+    static uint8_t bytes[12];
+    for (int k = 0; k < 6; k++) {
+        pair t;
+        nn_plan *plan;
+        pair_up(&t);
+        nn_var at = nn_index(t.g, "at", 1, 2), x = nn_input(t.g, "x", 1, 2, 1);
+        nn_var table = nn_table(t.g, "pixels", 4, 3, NN_U8, bytes);
+        nn_var y = k == 0   ? nn_gather(table, x)
+                   : k == 1 ? nn_pick(t.x, x)
+                   : k == 2 ? nn_add(t.x, at)
+                   : k == 3 ? nn_affine(at, 1, 0)
+                   : k == 4 ? nn_affine(table, 1, 0)
+                            : nn_gather(at, at);
+        assert_true(y.id < 0);
+        assert_int_equal(nn_plan_new(&plan, t.g, &y, 1, 0, NULL, 0), FANS_EINVAL);
+        assert_non_null(strstr(fans_error(), k < 2    ? "the numbers are not an index"
+                                             : k == 4 ? "bytes are read by gather only"
+                                                      : "an index is no operand"));
+        pair_down(&t);
+    }
 }
 
 static void grad_scale_multiplies_the_gradient_only(void **state)
@@ -265,6 +390,26 @@ static void td_target_is_the_equation_and_a_constant(void **state)
     assert_true(fabs(nn_data(y, 0)[0] - (x[0] + 0.99 * (x[1] - 2.5 * x[2]))) < 1e-15);
     assert_true(fabs(nn_data(y, 0)[1] - x[3]) < 1e-15);
     for (int i = 0; i < 6; i++) assert_true(nn_grad(t.x, 0)[i] == 0);
+    pair_down(&t);
+}
+
+/* Of n-step returns: each row has its own. */
+static void discounts_may_differ_by_row(void **state)
+{
+    (void)state;
+    pair t;
+    nn_plan *plan;
+    pair_up(&t);
+    nn_var x[] = {nn_slice(t.x, 0, 1), nn_slice(t.x, 1, 1), nn_slice(t.x, 2, 1)};
+    nn_var end = nn_input(t.g, "end", 1, 2, 1), discount = nn_input(t.g, "discount", 1, 2, 1);
+    nn_var y = nn_td_target(x[0], end, x[1], x[2], t.k, discount);
+    assert_int_equal(nn_plan_new(&plan, t.g, &y, 1, 0, NULL, 0), 0);
+    assert_int_equal(nn_graph_commit(t.g), 0);
+    for (int i = 0; i < 2; i++) nn_data(discount, 0)[i] = i ? 0.9 : 0.5;
+    assert_int_equal(nn_plan_run(plan), 0);
+    const real *v = nn_data(t.x, 0);
+    for (int i = 0; i < 2; i++, v += 3)
+        assert_true(nn_data(y, 0)[i] == v[0] + (i ? 0.9 : 0.5) * (v[1] - 2.5 * v[2]));
     pair_down(&t);
 }
 
@@ -310,11 +455,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_match_differences),
+        cmocka_unit_test(ignored_values_are_not_looked_at),
+        cmocka_unit_test(operators_declare_themselves),
         cmocka_unit_test(every_operator_has_a_case),
         cmocka_unit_test(detach_passes_no_gradient),
         cmocka_unit_test(gather_reads_the_callers_rows),
+        cmocka_unit_test(gather_reads_bytes_as_numbers),
+        cmocka_unit_test(indices_and_tables_are_refused_elsewhere),
         cmocka_unit_test(grad_scale_multiplies_the_gradient_only),
         cmocka_unit_test(td_target_is_the_equation_and_a_constant),
+        cmocka_unit_test(discounts_may_differ_by_row),
         cmocka_unit_test(gumbel_gate_is_straight_through),
         cmocka_unit_test(frozen_gates_decide_without_noise),
     };

@@ -14,6 +14,7 @@ typedef struct nn_case_operand {
     int T, B, D;
     double low, high; /* values are drawn from here */
     bool binary;      /* ... and rounded to 0 or 1 */
+    bool index;       /* ... or rounded down: an nn_index, not a parameter */
 } nn_case_operand;
 
 typedef struct nn_case {
@@ -118,6 +119,15 @@ static nn_var case_add(const nn_var *v)
 static nn_var case_mul(const nn_var *v)
 {
     return nn_mul(nn_mul(nn_mul(v[0], v[1]), v[2]), v[3]);
+}
+static nn_var case_sub(const nn_var *v)
+{
+    return nn_sub(nn_sub(v[0], v[1]), v[2]);
+}
+/* Repeated rows, and features alone. */
+static nn_var case_broadcast(const nn_var *v)
+{
+    return nn_mul(nn_broadcast(v[1], v[0]), nn_broadcast(v[2], v[0]));
 }
 static nn_var case_affine(const nn_var *v)
 {
@@ -264,13 +274,17 @@ static const nn_case nn_cases[] = {
     {"mul",
      {{"x", ROWS, 5, -1, 1}, {"y", 3, 1, 5, -1, 1}, {"z", 3, 4, 1, -1, 1}, {"s", 1, 1, 1, -1, 1}},
      case_mul},
+    {"sub", {{"x", ROWS, 5, -1, 1}, {"y", ROWS, 5, -1, 1}, {"z", 1, 4, 1, -1, 1}}, case_sub},
+    {"broadcast",
+     {{"_like", ROWS, 5, -1, 1}, {"y", 1, 1, 5, -1, 1}, {"z", 3, 4, 1, -1, 1}},
+     case_broadcast},
     {"affine", {{"x", ROWS, 5, -1, 1}}, case_affine},
     {"clip", {{"x", ROWS, 5, -2, 2}}, case_clip},
     {"concat", {{"x", ROWS, 2, -1, 1}, {"y", ROWS, 3, -1, 1}}, case_concat},
     {"slice", {{"x", ROWS, 6, -1, 1}}, case_slice},
     {"shift", {{"x", ROWS, 2, -1, 1}, {"first", 1, 4, 2, -1, 1}}, case_shift},
     {"hold", {{"x", ROWS, 2, -1, 1}, {"_when", ROWS, 1, 0, 1, true}}, case_hold},
-    {"pick", {{"x", ROWS, 2, -1, 1}, {"_at", 5, 4, 1, 0, 1, true}}, case_pick},
+    {"pick", {{"x", ROWS, 2, -1, 1}, {"_at", 5, 4, 1, -1, 3, false, true}}, case_pick},
     {"gauss_sample", {{"mean", ROWS, 5, -1, 1}, {"log_std", ROWS, 5, -2, 0.5}}, case_gauss_sample},
     {"squash_logp",
      {{"u", ROWS, 3, -3, 3}, {"mean", ROWS, 3, -1, 1}, {"log_std", ROWS, 3, -1, 0.5}},
@@ -327,6 +341,13 @@ static const nn_case nn_cases[] = {
      case_lstm_layer},
 };
 enum { NN_CASES = sizeof nn_cases / sizeof *nn_cases };
+
+/* Operand i of a case, as a parameter of the group or as an index. */
+static inline nn_var case_operand(nn_group *group, nn_graph *g, const nn_case_operand *o)
+{
+    if (o->index) return nn_index(g, o->name, o->T, o->B);
+    return nn_param(group, o->name, o->T, o->B, o->D, NN_INIT_ZERO, 0);
+}
 
 static inline int case_operand_count(const nn_case *k)
 {

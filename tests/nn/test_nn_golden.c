@@ -19,6 +19,20 @@ static void load(json_t *numbers, real *to, size_t n, const char *what)
     for (size_t i = 0; i < n; i++) to[i] = (real)json_number_value(json_array_get(numbers, i));
 }
 
+static void load_operand(json_t *numbers, nn_var v, const nn_case_operand *o)
+{
+    size_t n = nn_size(nn_shape_of(v));
+    real values[1024];
+    int32_t at[1024];
+    assert_true(n <= 1024);
+    load(numbers, values, n, o->name);
+    for (size_t i = 0; o->index && i < n; i++) at[i] = (int32_t)values[i];
+    if (o->index)
+        nn_write_index(v, 0, at);
+    else
+        nn_write(v, 0, values);
+}
+
 /* Within 1e-5 of the largest number of the tensor, or of 1. */
 static void compare(json_t *numbers, const real *ours, size_t n, const char *what)
 {
@@ -46,10 +60,7 @@ static void check_case(const nn_case *k, json_t *golden)
     nn_group *params = nn_group_new(g, "p");
     nn_var v[CASE_OPERANDS];
     int n = case_operand_count(k);
-    for (int i = 0; i < n; i++) {
-        const nn_case_operand *o = &k->operands[i];
-        v[i] = nn_param(params, o->name, o->T, o->B, o->D, NN_INIT_ZERO, 0);
-    }
+    for (int i = 0; i < n; i++) v[i] = case_operand(params, g, &k->operands[i]);
     nn_var y = k->build(v);
     nn_shape s = nn_shape_of(y);
     nn_var w = nn_input(g, "w", s.T, s.B, s.D);
@@ -59,8 +70,8 @@ static void check_case(const nn_case *k, json_t *golden)
 
     json_t *operands = json_object_get(golden, "operands");
     for (int i = 0; i < n; i++)
-        load(json_object_get(json_object_get(operands, k->operands[i].name), "value"),
-             nn_data(v[i], 0), nn_size(nn_shape_of(v[i])), k->name);
+        load_operand(json_object_get(json_object_get(operands, k->operands[i].name), "value"), v[i],
+                     &k->operands[i]);
     load(json_object_get(golden, "w"), nn_data(w, 0), nn_size(s), k->name);
     assert_int_equal(nn_plan_run(plan), 0);
 

@@ -6,12 +6,11 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/pool.h"
 #include "base/rng.h"
 #include "nn/graph.h"
 
-enum { OBS = 5, EXTRA = 3, ACTIONS = 2, BATCH = 12, WIDTH = OBS + ACTIONS + 2 };
-
-static float steps[2 * BATCH * WIDTH], extra[2 * BATCH * EXTRA]; /* the memory */
+#include "../learn/sac_rig.h"
 
 static json_t *numbers(const float *x, size_t n)
 {
@@ -25,21 +24,35 @@ static void append(json_t *list, const float *x, int n)
     for (int k = 0; k < n; k++) json_array_append_new(list, json_real((double)x[k]));
 }
 
-/* Columns of the rows where transitions begin. */
-static json_t *column(const float *at, int from, int n)
+/* Rows lie in the order of their numbers: the ring has not gone round. */
+static replay_row row(const sac_rig *t, int32_t number)
+{
+    return replay_at(t->replay, 0, number);
+}
+
+enum { ACTION, REWARD, TERMINATED };
+
+/* What the rows where transitions begin have. */
+static json_t *column(const sac_rig *t, int what)
 {
     json_t *list = json_array();
-    for (int i = 0; i < BATCH; i++) append(list, steps + (int)at[i] * WIDTH + from, n);
+    for (int i = 0; i < RIG_BATCH; i++) {
+        replay_row x = row(t, rows_of(&t->at, 0)[i]);
+        float terminated = x.terminated;
+        if (what == ACTION) append(list, x.action, RIG_ACTIONS);
+        if (what == REWARD) append(list, &x.reward, 1);
+        if (what == TERMINATED) append(list, &terminated, 1);
+    }
     return list;
 }
 
-/* The observations of some rows, and the extra numbers of others. */
-static json_t *inputs(const float *at, const float *beside)
+/* The observations of some rows, and the numbers beside others. */
+static json_t *inputs(const sac_rig *t, const staged *at, const staged *beside)
 {
     json_t *list = json_array();
-    for (int i = 0; i < BATCH; i++) {
-        append(list, steps + (int)at[i] * WIDTH, OBS);
-        append(list, extra + (int)beside[i] * EXTRA, EXTRA);
+    for (int i = 0; i < RIG_BATCH; i++) {
+        append(list, row(t, rows_of(at, 0)[i]).obs, RIG_OBS);
+        append(list, replay_beside(t->replay, 0, rows_of(beside, 0)[i], 0), RIG_NUMBERS);
     }
     return list;
 }
@@ -68,7 +81,7 @@ static json_t *parameters(sac *s)
 static json_t *noise(sac *s, nn_var action)
 {
     const nn_node *tanh = &s->g->nodes[action.id], *u = &s->g->nodes[tanh->in[0]];
-    return numbers(u->scratch, (size_t)BATCH * ACTIONS);
+    return numbers(u->scratch, (size_t)RIG_BATCH * RIG_ACTIONS);
 }
 
 /* The squashed samples of the two policies in the update, in the order of recording. */
@@ -88,43 +101,22 @@ int main(int argc, char **argv)
 {
     pool *threads;
     nn_backend *cpu;
-    sac *s;
+    sac_rig t;
     sac_options o;
     const uint64_t seed = 5;
     options_default(sac_option_group(), &o);
     o.width = 7;
-    o.batch = BATCH;
+    o.batch = RIG_BATCH;
     o.temp = 0.4;
-    sac_shape z = {.obs = OBS,
-                   .extra = EXTRA,
-                   .actions = ACTIONS,
-                   .rows = 1,
-                   .replicas = 1,
-                   .memory = 2 * BATCH,
-                   .hindsight = argc > 1 && *argv[1] == '1'};
+    rng r = rng_stream(1, "parity", 0);
     if (pool_new(&threads, 1) < 0 || nn_cpu_new(&cpu, threads) < 0 ||
-        sac_new(&s, cpu, &o, z, steps, extra, &seed) < 0) {
+        sac_rig_new(&t, cpu, &o, 1, &seed) < 0) {
         fprintf(stderr, "%s\n", fans_error());
         return 1;
     }
-    rng r = rng_stream(1, "oracle", 0);
-    sac_batch b = sac_batch_of(s, 0);
-    for (int k = 0; k < 2 * BATCH * EXTRA; k++) extra[k] = (float)rng_normal(&r);
-    for (int i = 0; i < BATCH; i++) { /* transition i begins in row 2 i and ends in the next one */
-        float *here = steps + (size_t)(2 * i * WIDTH), *next = here + WIDTH;
-        for (int k = 0; k < OBS; k++) {
-            here[k] = (float)rng_normal(&r);
-            next[k] = (float)rng_normal(&r);
-        }
-        for (int k = 0; k < ACTIONS; k++) here[OBS + k] = (float)rng_between(&r, -1, 1);
-        here[OBS + ACTIONS] = (float)rng_normal(&r);
-        here[OBS + ACTIONS + 1] = i % 4 == 0;
-        b.at[i] = (float)(2 * i);
-        b.next[i] = (float)(2 * i + 1);
-        b.judged_at[i] =
-            z.hindsight ? (float)((2 * i + 7) % (2 * BATCH)) : b.at[i]; /* any others */
-        b.judged_next[i] = z.hindsight ? (float)((2 * i + 10) % (2 * BATCH)) : b.next[i];
-    }
+    sac *s = t.sac;
+    sac_rig_live(&t, 1, &r);
+    sac_rig_draw(&t, 1, argc > 1 && *argv[1] == '1', &r);
     json_t *before = parameters(s);
     if (sac_update(s) < 0) {
         fprintf(stderr, "%s\n", fans_error());
@@ -132,14 +124,14 @@ int main(int argc, char **argv)
     }
     sac_losses l = sac_losses_of(s, 0);
     json_t *batch =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "input", inputs(b.at, b.at), "next",
-                  inputs(b.next, b.next), "judged", inputs(b.at, b.judged_at), "judged_next",
-                  inputs(b.next, b.judged_next), "action", column(b.at, OBS, ACTIONS), "reward",
-                  column(b.at, OBS + ACTIONS, 1), "terminated", column(b.at, OBS + ACTIONS + 1, 1));
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "input", inputs(&t, &t.at, &t.at), "next",
+                  inputs(&t, &t.next, &t.next), "critic", inputs(&t, &t.at, &t.critic_at),
+                  "critic_next", inputs(&t, &t.next, &t.critic_next), "action", column(&t, ACTION),
+                  "reward", column(&t, REWARD), "terminated", column(&t, TERMINATED));
     json_t *all = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f, s:f}, s:{s:o, s:o, s:o}}", "batch", batch,
         "before", before, "after", parameters(s), "noise_next", noise(s, sample_number(s, 0)),
-        "noise", noise(s, sample_number(s, 1)), "sizes", json_pack("[i,i]", ACTIONS, BATCH),
+        "noise", noise(s, sample_number(s, 1)), "sizes", json_pack("[i,i]", RIG_ACTIONS, RIG_BATCH),
         "losses", "critic", l.critic, "actor", l.actor, "temp", l.temp, "entropy", l.entropy,
         "gradients", "actor", group_values(s->actor, true), "critic", group_values(s->critic, true),
         "temp", group_values(s->temp, true));
@@ -147,7 +139,7 @@ int main(int argc, char **argv)
     puts(shown);
     mem_free(shown);
     json_decref(all);
-    sac_free(s);
+    sac_rig_free(&t);
     nn_backend_free(cpu);
     pool_free(threads);
     return 0;

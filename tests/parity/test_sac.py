@@ -59,9 +59,9 @@ def compare(build, hindsight):
 
     with torch.no_grad():
         a2, logp2 = policy(actor, batch["next"], eps_next)
-        q2 = mlp(target, "q", torch.cat([batch["judged_next"], a2], 1), 2).min(1, keepdim=True).values
+        q2 = mlp(target, "q", torch.cat([batch["critic_next"], a2], 1), 2).min(1, keepdim=True).values
         y = batch["reward"] + GAMMA * (1 - batch["terminated"]) * (q2 - temp.reshape(1, 1) * logp2)
-    q = mlp(critic, "q", torch.cat([batch["judged"], batch["action"]], 1), 2)
+    q = mlp(critic, "q", torch.cat([batch["critic"], batch["action"]], 1), 2)
     critic_loss = 0.5 * ((q - y) ** 2).sum(1).mean()
     adam = torch.optim.Adam(critic.values(), lr=LR)
     critic_loss.backward()
@@ -69,7 +69,7 @@ def compare(build, hindsight):
     adam.step()
 
     a, logp = policy(actor, batch["input"], eps)
-    q = mlp({k: v.detach() for k, v in critic.items()}, "q", torch.cat([batch["judged"], a], 1), 2)
+    q = mlp({k: v.detach() for k, v in critic.items()}, "q", torch.cat([batch["critic"], a], 1), 2)
     actor_loss = (temp.reshape(1, 1) * logp - q.min(1, keepdim=True).values).mean()
     temp_loss = -(log_temp.reshape(1, 1) * (logp.detach() - A)).mean()
     adam_actor = torch.optim.Adam([*actor.values(), log_temp], lr=LR)

@@ -107,58 +107,88 @@ static void large_arrays_arrive_whole(void **state)
 
 enum { REPLICAS = 3 };
 
+/* A caller's rows, of either type. */
+typedef struct caller {
+    nn_type type;
+    float *floats;
+    uint8_t *bytes;
+} caller;
+
+static void put(caller *c, int i, unsigned x)
+{
+    if (c->type == NN_F32)
+        c->floats[i] = (float)x;
+    else
+        c->bytes[i] = (uint8_t)x;
+}
+
+static float get(const caller *c, int i)
+{
+    return c->type == NN_F32 ? c->floats[i] : (float)c->bytes[i];
+}
+
 /* Writes some rows of every replica's first half, and sends them; and all of replica 0's second. */
-static void change_table(nn_var table, float *rows, nn_place *places, int k, rng *r)
+static void change_table(nn_var table, caller *rows, nn_place *places, int k, rng *r)
 {
     int n = nn_shape_of(table).B, width = nn_shape_of(table).D;
     int count = k % 2 ? REPLICAS * n / 2 : 5; /* more than a slot; a few */
     for (int i = 0; i < count; i++) {
         places[i] = (nn_place){i % REPLICAS, (int)rng_below(r, (uint32_t)n / 2)};
-        float *row = rows + (places[i].replica * n + places[i].row) * width;
-        for (int j = 0; j < width; j++) row[j] = (float)rng_between(r, -1, 1);
+        int row = (places[i].replica * n + places[i].row) * width;
+        for (int j = 0; j < width; j++) put(rows, row + j, rng_below(r, 256));
     }
     nn_table_send_rows(table, places, count);
-    for (int i = n / 2 * width; i < n * width; i++) rows[i] = (float)(i % 977 + k);
+    for (int i = n / 2 * width; i < n * width; i++) put(rows, i, (unsigned)(i % 251 + k));
     nn_table_send(table, 0, n / 2, n / 2);
 }
 
+/* Rows that are asked for: one in eight is none. */
+static void ask(int32_t *at, int count, int n, rng *r)
+{
+    for (int i = 0; i < count; i++) at[i] = i % 8 ? (int32_t)rng_below(r, (uint32_t)n) : -1;
+}
+
 /* Rows sent one by one and as a stretch, while gathers of earlier ones are still queued. */
-static void follow_table(int n, int width, int asked)
+static void follow_table(int n, int width, int asked, nn_type type)
 {
     pool *threads;
     nn_backend *b;
     nn_graph *g;
     nn_plan *plan;
     const uint64_t seeds[REPLICAS] = {1, 2, 3};
-    float *rows = mem_alloc(sizeof *rows * (size_t)(REPLICAS * n * width));
-    float *at = mem_alloc(sizeof *at * (size_t)(REPLICAS * asked));
+    size_t size = (size_t)(REPLICAS * n * width);
+    caller rows = {type, mem_alloc(size * sizeof(float)), mem_alloc(size)};
+    int32_t *at = mem_alloc(sizeof *at * (size_t)(REPLICAS * asked));
     float *y = mem_alloc(sizeof *y * (size_t)(REPLICAS * asked * width));
     nn_place *places = mem_alloc(sizeof *places * (size_t)(REPLICAS * n));
     rng r = rng_stream(1, "test", 0);
-    assert_true(rows && at && y && places);
+    assert_true(rows.floats && rows.bytes && at && y && places);
     assert_int_equal(pool_new(&threads, 1), 0);
     if (nn_device_new(&b, rig_device, NN_FP32, threads, NULL, 0) < 0) fail_msg("%s", fans_error());
     assert_int_equal(nn_graph_new(&g, b, REPLICAS, seeds), 0);
-    nn_var table = nn_table(g, "table", n, width, rows), input = nn_input(g, "at", 1, asked, 1);
+    void *memory = type == NN_F32 ? (void *)rows.floats : rows.bytes;
+    nn_var table = nn_table(g, "table", n, width, type, memory);
+    nn_var input = nn_index(g, "at", 1, asked);
     nn_var out = nn_gather(table, input);
     assert_int_equal(nn_plan_new(&plan, g, &out, 1, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(g), 0);
     for (int k = 0; k < 6; k++) {
-        change_table(table, rows, places, k, &r);
-        for (int i = 0; i < REPLICAS * asked; i++) at[i] = (float)rng_below(&r, (uint32_t)n);
-        nn_write_all(input, at);
+        change_table(table, &rows, places, k, &r);
+        ask(at, REPLICAS * asked, n, &r);
+        nn_write_index_all(input, at);
         assert_int_equal(nn_plan_run(plan), 0);
     }
     nn_read_all(out, y);
     for (int i = 0; i < REPLICAS * asked * width; i++) {
         int row = i / width, replica = row / asked;
-        if (y[i] != rows[(replica * n + (int)at[row]) * width + i % width])
+        if (y[i] != (at[row] < 0 ? 0 : get(&rows, (replica * n + at[row]) * width + i % width)))
             fail_msg("number %d is %g", i, (double)y[i]);
     }
     nn_graph_free(g);
     nn_backend_free(b);
     pool_free(threads);
-    mem_free(rows);
+    mem_free(rows.floats);
+    mem_free(rows.bytes);
     mem_free(at);
     mem_free(y);
     mem_free(places);
@@ -167,8 +197,11 @@ static void follow_table(int n, int width, int asked)
 static void tables_follow_the_callers_memory(void **state)
 {
     (void)state;
-    follow_table(40000, 9, 500);
-    follow_table(4, 300000, 8); /* a row is more than a slot */
+    follow_table(40000, 9, 500, NN_F32);
+    follow_table(4, 300000, 8, NN_F32); /* a row is more than a slot */
+    follow_table(40000, 9, 500, NN_U8);
+    follow_table(20000, 12, 500, NN_U8); /* words of four */
+    follow_table(4, 1200001, 8, NN_U8);
 }
 
 int main(int argc, char **argv)

@@ -156,7 +156,7 @@ static void tasks_side_by_side_equal_runs_of_their_own(void **state)
 }
 
 /* Several trainings, stopped and resumed, each from where it stood. */
-static void several_equal_ones_alone(bool apart)
+static void several_equal_ones_alone(bool threaded)
 {
     static const char *const algos[] = {"sac", "oracle", "null"};
     char folders[3][64];
@@ -170,7 +170,7 @@ static void several_equal_ones_alone(bool apart)
                 fail_msg("%s", fans_error());
             list[i] = x[i].training;
         }
-        int rc = trainings_run(list, 3, apart, rig_stops, &stop);
+        int rc = trainings_run(list, 3, threaded, rig_stops, &stop);
         if (rc == 0) break;
         assert_int_equal(rc, FANS_ESTOP);
         for (int i = 0; i < 3; i++) rig_close(&x[i]);
@@ -194,44 +194,100 @@ static void trainings_apart_equal_ones_alone(void **state)
     several_equal_ones_alone(true);
 }
 
-static void spoil_a_weight(const training *t)
+static void spoil_a_weight(const training *t, int replica)
 {
-    const state_list *s = training_state(t, 0);
+    const state_list *s = training_state(t, replica);
     for (size_t i = 0; i < s->count; i++)
         if (!strcmp(s->items[i].name, "critic/q.1.W")) ((float *)s->items[i].data)[5] = NAN;
 }
 
-/* One of several fails: its message arrives, and the others, which would go on for long, are saved
- * where they stand. */
-static void fail_one_of_two(bool apart)
+/* A run fails: it is named by task, seed and step, and trainings beside its own finish. */
+static void fail_one_of_two(bool threaded)
 {
-    static const char *const LONG = "[train]\nepisodes = 1000000\ncheckpoint_every = 1000000000\n"
-                                    "[env]\nname = pendulum\nhorizon = 25\n";
+    static const char *const TASK = "[train]\nepisodes = 8\n[env]\nname = pendulum\n"
+                                    "horizon = 25\n";
     char folders[2][64];
     rig x[2];
     training *list[2];
     for (int i = 0; i < 2; i++) {
         rig_folder(folders[i], sizeof folders[i]);
-        assert_int_equal(rig_open(&x[i], LONG, i ? "sac" : "null", folders[i], 5, 1, 2), 0);
+        assert_int_equal(rig_open(&x[i], TASK, i ? "sac" : "null", folders[i], 5, 3, 2), 0);
         list[i] = x[i].training;
     }
-    spoil_a_weight(list[1]);
-    assert_int_equal(trainings_run(list, 2, apart, NULL, NULL), FANS_ENUMERIC);
-    assert_non_null(strstr(fans_error(), "loss"));
-    train_stand stand;
-    assert_int_equal(train_stand_of(folders[0], &stand), 0);
-    assert_true(stand.tick > 0 && stand.tick < 25 * 1000000);
+    spoil_a_weight(list[1], 1);
+    assert_int_equal(trainings_run(list, 2, threaded, NULL, NULL), 0);
+    assert_null(training_fault(list[0]));
+    assert_int_equal(training_progress(list[0]).steps, 200);
+    const train_fault *fault = training_fault(list[1]);
+    assert_non_null(fault);
+    assert_int_equal(fault->code, FANS_ENUMERIC);
+    assert_int_equal(fault->replica, 1);
+    assert_non_null(strstr(fault->why, "pendulum, seed 6, step 30: the loss"));
     for (int i = 0; i < 2; i++) {
         rig_close(&x[i]);
         rig_remove(folders[i]);
     }
 }
 
-static void one_that_fails_stops_the_others(void **state)
+static void a_run_that_fails_is_named_and_others_finish(void **state)
 {
     (void)state;
     fail_one_of_two(true);
     fail_one_of_two(false);
+}
+
+/* Without a folder a training leaves no files, and learns the same. */
+static void a_training_needs_no_folder(void **state)
+{
+    (void)state;
+    for (int i = 0; i < algo_count(); i++) {
+        char folder[64];
+        rig x, y;
+        const char *algo = algo_at(i)->name;
+        rig_folder(folder, sizeof folder);
+        if (rig_open(&x, TASKS[0], algo, folder, 3, 2, 1) < 0) fail_msg("%s", fans_error());
+        if (rig_open(&y, TASKS[0], algo, NULL, 3, 2, 1) < 0) fail_msg("%s", fans_error());
+        assert_int_equal(training_run(x.training, NULL, NULL), 0);
+        assert_int_equal(training_run(y.training, NULL, NULL), 0);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(training_recent(x.training, r), training_recent(y.training, r));
+            assert_true(training_final(x.training, r) == training_final(y.training, r));
+        }
+        rig_close(&x);
+        rig_close(&y);
+        rig_remove(folder);
+    }
+}
+
+/* Who is evaluated on the way ends up the same as who is not: evaluation has worlds of its own. */
+static void evaluation_on_the_way_changes_nothing(void **state)
+{
+    (void)state;
+    enum { EPISODES = 2, SEEDS = 2 };
+    for (int i = 0; i < algo_count(); i++) {
+        char folders[2][64];
+        rig x[2];
+        double returns[EPISODES * SEEDS];
+        const char *algo = algo_at(i)->name;
+        for (int k = 0; k < 2; k++) {
+            rig_stop stop = {90};
+            rig_folder(folders[k], sizeof folders[k]);
+            if (rig_open(&x[k], TASKS[1], algo, folders[k], 3, SEEDS, 1) < 0)
+                fail_msg("%s", fans_error());
+            assert_int_equal(training_run(x[k].training, rig_stops, &stop), FANS_ESTOP);
+            if (k)
+                assert_int_equal(training_eval(x[k].training, EPISODES, 9, returns, NULL, NULL), 0);
+            assert_int_equal(training_run(x[k].training, NULL, NULL), 0);
+        }
+        for (int r = 0; r < SEEDS; r++) {
+            rig_same_state(x[0].training, r, x[1].training, r);
+            rig_same_file(x[0].folders[r], x[1].folders[r], "metrics.csv");
+        }
+        for (int k = 0; k < 2; k++) {
+            rig_close(&x[k]);
+            rig_remove(folders[k]);
+        }
+    }
 }
 
 /* A run that was begun with others goes on alone, and with others again. */
@@ -337,7 +393,7 @@ static void not_a_number_in_a_weight_is_named(void **state)
     assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
     size_t n, m;
     void *before = rig_read(folder, "checkpoint.safetensors", &n);
-    spoil_a_weight(t.training);
+    spoil_a_weight(t.training, 0);
     assert_int_equal(training_run(t.training, NULL, NULL), FANS_ENUMERIC);
     assert_non_null(strstr(fans_error(), "loss"));
     assert_int_equal(training_progress(t.training).steps, 60); /* in that very update */
@@ -594,7 +650,9 @@ int main(void)
         cmocka_unit_test(tasks_side_by_side_equal_runs_of_their_own),
         cmocka_unit_test(trainings_in_turn_equal_ones_alone),
         cmocka_unit_test(trainings_apart_equal_ones_alone),
-        cmocka_unit_test(one_that_fails_stops_the_others),
+        cmocka_unit_test(a_run_that_fails_is_named_and_others_finish),
+        cmocka_unit_test(a_training_needs_no_folder),
+        cmocka_unit_test(evaluation_on_the_way_changes_nothing),
         cmocka_unit_test(runs_may_leave_their_training_and_come_back),
         cmocka_unit_test(killed_and_resumed_equals_uninterrupted),
         cmocka_unit_test(no_allocation_after_the_first_update),

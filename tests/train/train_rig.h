@@ -39,13 +39,13 @@ typedef struct rig {
 } rig;
 
 /* What is not sent stays as it was. */
-static inline void rig_put_rows(void *self, real *to, const real *from, nn_shape z,
+static inline void rig_put_rows(void *self, void *to, const void *from, size_t rows, size_t width,
                                 const nn_place *places, int count)
 {
     (void)self;
     for (int i = 0; i < count; i++) {
-        size_t row = (size_t)places[i].replica * (size_t)z.B + (size_t)places[i].row;
-        memcpy(to + row * (size_t)z.D, from + row * (size_t)z.D, (size_t)z.D * sizeof *to);
+        size_t at = ((size_t)places[i].replica * rows + (size_t)places[i].row) * width;
+        memcpy((char *)to + at, (const char *)from + at, width);
     }
 }
 
@@ -61,14 +61,22 @@ static inline void rig_close(rig *t)
     *t = (rig){0};
 }
 
+/* Whether an algorithm has options of that section. */
+static inline bool rig_takes(const char *algo, const char *section)
+{
+    const fans_algo_def *def;
+    if (algo_find(&def, algo) < 0) return false;
+    for (int i = 0; def->groups && def->groups[i]; i++)
+        if (!strcmp(def->groups[i]()->section, section)) return true;
+    return false;
+}
+
 static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo, train_options *o)
 {
-    bool adapts = !strcmp(algo, "fans");
-    bool learns = adapts || !strcmp(algo, "sac") || !strcmp(algo, "oracle");
     int rc = 0;
     TRY(config_new(&t->configs[i]));
-    if (learns) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
-    if (adapts) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
+    if (rig_takes(algo, "sac")) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
+    if (rig_takes(algo, "fnvae")) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
     TRY(config_add_text(t->configs[i], "test.ini", ini));
     TRY(config_take(t->configs[i], train_option_group(), "train", o));
     TRY(task_load(&t->tasks[i], t->configs[i]));
@@ -88,14 +96,16 @@ static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, con
     for (int i = 0; i < tasks; i++) TRY(rig_read_task(t, i, inis[i], algo, &s.options));
     for (; s.count < tasks * seeds; s.count++) {
         int k = s.count / seeds, n = seed + s.count % seeds;
-        char *folder = t->folders[s.count];
-        if (tasks * seeds == 1)
+        char *folder = out ? t->folders[s.count] : NULL;
+        if (!out)
+            ;
+        else if (tasks * seeds == 1)
             snprintf(folder, sizeof *t->folders, "%s", out);
         else if (tasks == 1)
             snprintf(folder, sizeof *t->folders, "%s/seed-%d", out, n);
         else
             snprintf(folder, sizeof *t->folders, "%s/%d-seed-%d", out, k, n);
-        t->runs[s.count] = (train_run){t->tasks[k], n, folder};
+        t->runs[s.count] = (train_run){t->tasks[k], n, folder, NULL};
     }
     snprintf(s.options.algo, sizeof s.options.algo, "%s", algo);
     TRY(algo_find(&s.algo, algo));

@@ -7,12 +7,13 @@ enum { THREADS = 256 };
 
 /* ---- the gradient of a repeated operand ------------------------------------------------------ */
 
-/* One block per element of y: all elements of x that it stands for, in a fixed order. */
-__global__ static void sum_repeats(const __grid_constant__ nn_call c, bool times_x)
+/* One block per element of y, the last operand: all elements of z that it stands for, in a fixed
+ * order; times x, or else times `sign`. */
+__global__ static void sum_repeats(const __grid_constant__ nn_call c, bool times_x, double sign)
 {
     await_previous();
-    const nn_tensor *ty = &c.in[1];
-    nn_shape x = c.in[0].shape, y = ty->shape;
+    const nn_tensor *ty = &c.in[c.in_count - 1];
+    nn_shape x = c.out.shape, y = ty->shape;
     int r = (int)blockIdx.y;
     size_t e = blockIdx.x, D = (size_t)y.D, b = e / D % (size_t)y.B, t = e / D / (size_t)y.B;
     size_t nt = y.T > 1 ? 1 : (size_t)x.T, nb = y.B > 1 ? 1 : (size_t)x.B;
@@ -22,28 +23,39 @@ __global__ static void sum_repeats(const __grid_constant__ nn_call c, bool times
     for (size_t k = threadIdx.x; k < n; k += THREADS) {
         size_t kd = k % nd, kb = k / nd % nb, kt = k / nd / nb;
         size_t row = (t + kt) * (size_t)x.B + b + kb, i = row * (size_t)x.D + e % D + kd;
-        sum += times_x ? (double)(d[i] * v[i]) : (double)d[i];
+        sum += times_x ? (double)(d[i] * v[i]) : sign * (double)d[i];
     }
     sum = block_sum(sum);
     if (threadIdx.x == 0) NN_PUT(ty->add, nn_g(ty, r)[e], (real)sum);
 }
 
-static void backward(const nn_call *c, int op)
+static void sum_into_y(const nn_call *c, bool times_x, double sign)
 {
-    gpu *self = gpu_of(c);
-    if (c->in[0].g) run_row_step(c, op, true);
-    dim3 grid((unsigned)nn_size(c->in[1].shape), (unsigned)c->replicas);
-    launch(self, "repeated operand", sum_repeats, grid, THREADS, *c, op == NN_OP_mul);
+    dim3 grid((unsigned)nn_size(c->in[c->in_count - 1].shape), (unsigned)c->replicas);
+    launch(gpu_of(c), "repeated operand", sum_repeats, grid, THREADS, *c, times_x, sign);
 }
 
 void add_backward(const nn_call *c)
 {
-    backward(c, NN_OP_add);
+    if (c->in[0].g) run_row_step(c, NN_OP_add, true);
+    sum_into_y(c, false, 1);
+}
+
+void sub_backward(const nn_call *c)
+{
+    if (c->in[0].g) run_row_step(c, NN_OP_sub, true);
+    sum_into_y(c, false, -1);
 }
 
 void mul_backward(const nn_call *c)
 {
-    backward(c, NN_OP_mul);
+    if (c->in[0].g) run_row_step(c, NN_OP_mul, true);
+    sum_into_y(c, true, 1);
+}
+
+void broadcast_backward(const nn_call *c)
+{
+    sum_into_y(c, false, 1);
 }
 
 /* ---- shift: y_t = x_{t-1} -------------------------------------------------------------------- */
@@ -151,7 +163,7 @@ __global__ static void pick_on(const __grid_constant__ nn_call c)
     size_t B = (size_t)c.out.shape.B, D = (size_t)c.out.shape.D, step = B * D;
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
     if (i >= (size_t)c.out.shape.T * step) return;
-    real t = nn_v(&c.in[1], r)[i / step * B + i % step / D];
+    int32_t t = nn_numbers(&c.in[1], r)[i / step * B + i % step / D];
     nn_v(&c.out, r)[i] = t < 0 ? (real)0 : nn_v(&c.in[0], r)[(size_t)t * step + i % step];
 }
 
@@ -164,11 +176,12 @@ __global__ static void pick_back(const __grid_constant__ nn_call c)
     size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
     if (i >= step) return;
     const nn_tensor *x = &c.in[0];
-    const real *d = nn_g(&c.out, r), *at = nn_v(&c.in[1], r);
+    const real *d = nn_g(&c.out, r);
+    const int32_t *at = nn_numbers(&c.in[1], r);
     real *g = nn_g(x, r);
     for (size_t t = 0; !x->add && t < (size_t)x->shape.T; t++) g[t * step + i] = 0;
     for (size_t k = 0; k < (size_t)c.out.shape.T; k++) {
-        real t = at[k * B + i / D];
+        int32_t t = at[k * B + i / D];
         if (t >= 0) g[(size_t)t * step + i] += d[k * step + i];
     }
 }
@@ -199,18 +212,18 @@ __global__ static void fold_back(const __grid_constant__ nn_call c)
 {
     await_previous();
     const nn_tensor *tW = &c.in[0], *tC = &c.in[1];
-    int r = (int)blockIdx.y, lane_of = (int)threadIdx.x % 32;
+    int r = (int)blockIdx.y, lane = (int)threadIdx.x % 32;
     size_t H = (size_t)(tW->shape.D / tC->shape.D);
     size_t k = blockIdx.x * (size_t)(THREADS / 32) + threadIdx.x / 32;
     if (k >= nn_size(tC->shape)) return;
     const real *W = nn_v(tW, r) + k * H, *d = nn_g(&c.out, r) + k * H;
     real scale = nn_v(tC, r)[k], dot = 0, *g = tW->g ? nn_g(tW, r) + k * H : NULL;
-    for (size_t h = (size_t)lane_of; h < H; h += 32) {
+    for (size_t h = (size_t)lane; h < H; h += 32) {
         dot += d[h] * W[h];
         if (g) NN_PUT(tW->add, g[h], scale * d[h]);
     }
     for (int s = 16; s > 0; s /= 2) dot += __shfl_xor_sync(~0u, dot, s);
-    if (tC->g && lane_of == 0) NN_PUT(tC->add, nn_g(tC, r)[k], dot);
+    if (tC->g && lane == 0) NN_PUT(tC->add, nn_g(tC, r)[k], dot);
 }
 
 void fold_mask_forward(const nn_call *c)

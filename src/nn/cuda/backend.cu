@@ -17,7 +17,7 @@ bool gpu_ok(gpu *self, cudaError_t e, const char *what)
 static void tell_fault(void *arg, bool wait, nn_fault *f)
 {
     gpu *self = (gpu *)arg;
-    cudaStream_t stream = self->lanes[0].stream;
+    cudaStream_t stream = self->queues[0].stream;
     f->kind = NN_FAULT_NONE;
     if (wait) gpu_ok(self, cudaStreamSynchronize(stream), "waiting");
     if (self->why[0]) {
@@ -40,12 +40,12 @@ static void tell_fault(void *arg, bool wait, nn_fault *f)
 
 static void close_device(gpu *self)
 {
-    for (int i = 0; i < LANES; i++) {
-        lane *l = &self->lanes[i];
-        if (l->stream) cudaStreamSynchronize(l->stream);
-        if (l->workspace) cudaFree(l->workspace);
-        if (l->tickets) cudaFree(l->tickets);
-        if (l->stream) cudaStreamDestroy(l->stream);
+    for (int i = 0; i < QUEUES; i++) {
+        queue *q = &self->queues[i];
+        if (q->stream) cudaStreamSynchronize(q->stream);
+        if (q->workspace) cudaFree(q->workspace);
+        if (q->tickets) cudaFree(q->tickets);
+        if (q->stream) cudaStreamDestroy(q->stream);
     }
     for (int i = 0; i < SLOTS; i++) {
         if (self->slots[i].memory) cudaFreeHost(self->slots[i].memory);
@@ -81,13 +81,13 @@ static bool open_device(gpu *self)
         gpu_ok(self, cudaMemset(self->fault, 0, sizeof *self->fault), "memory") &&
         gpu_ok(self, cudaHostAlloc((void **)&self->told, sizeof *self->told, cudaHostAllocMapped),
                "memory");
-    for (int i = 0; ok && i < LANES; i++) {
-        lane *l = &self->lanes[i];
-        size_t tickets = TICKETS * sizeof *l->tickets;
-        ok = gpu_ok(self, cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking), "lanes") &&
-             gpu_ok(self, cudaMalloc(&l->workspace, WORKSPACE), "memory") &&
-             gpu_ok(self, cudaMalloc((void **)&l->tickets, tickets), "memory") &&
-             gpu_ok(self, cudaMemset(l->tickets, 0, tickets), "memory");
+    for (int i = 0; ok && i < QUEUES; i++) {
+        queue *q = &self->queues[i];
+        size_t tickets = TICKETS * sizeof *q->tickets;
+        ok = gpu_ok(self, cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking), "queues") &&
+             gpu_ok(self, cudaMalloc(&q->workspace, WORKSPACE), "memory") &&
+             gpu_ok(self, cudaMalloc((void **)&q->tickets, tickets), "memory") &&
+             gpu_ok(self, cudaMemset(q->tickets, 0, tickets), "memory");
     }
     ok = ok && open_slots(self);
     if (ok) memset(self->told, 0, sizeof *self->told);
@@ -95,46 +95,53 @@ static bool open_device(gpu *self)
         snprintf(self->why, sizeof self->why, "cuBLAS does not start");
         ok = false;
     }
-    self->now = &self->lanes[0];
+    self->now = &self->queues[0];
     return ok && gpu_ok(self, cudaDeviceSynchronize(), "starting");
 }
 
-/* One body per operator and direction; row steps never call theirs. */
-static void row_body(const nn_call *c)
+/* A row step is never run by its body. */
+static void no_body(const nn_call *c)
 {
-    (void)c;
+    gpu *self = gpu_of(c);
+    snprintf(self->why, sizeof self->why, "cuda: a row step was run by itself");
 }
+
+typedef struct bodies {
+    nn_body_fn *forward, *backward;
+} bodies;
+
+#define OF_ROWS(name)    \
+    {                    \
+        no_body, no_body \
+    }
+#define OF_REPEATS(name)         \
+    {                            \
+        no_body, name##_backward \
+    }
+#define OF_COST(name)           \
+    {                           \
+        name##_forward, no_body \
+    }
+#define OF_WHOLE(name)                  \
+    {                                   \
+        name##_forward, name##_backward \
+    }
+#define OF_PRODUCT(name)                \
+    {                                   \
+        name##_forward, name##_backward \
+    }
+#define X(name, work) OF_##work(name),
+static const bodies cuda_bodies[NN_OP_COUNT] = {
+#include "nn/ops/list.h"
+};
+#undef X
 
 static void fill_bodies(nn_backend *b)
 {
-    for (int i = 0; i < NN_OP_COUNT; i++) b->forward[i] = b->backward[i] = row_body;
-#define FORWARD(op)  b->forward[NN_OP_##op] = op##_forward
-#define BACKWARD(op) b->backward[NN_OP_##op] = op##_backward
-    FORWARD(linear);
-    BACKWARD(linear);
-    FORWARD(fold_mask);
-    BACKWARD(fold_mask);
-    FORWARD(lstm);
-    BACKWARD(lstm);
-    FORWARD(conv2d);
-    BACKWARD(conv2d);
-    FORWARD(conv2d_transpose);
-    BACKWARD(conv2d_transpose);
-    FORWARD(shift);
-    BACKWARD(shift);
-    FORWARD(hold);
-    BACKWARD(hold);
-    FORWARD(pick);
-    BACKWARD(pick);
-    BACKWARD(add);
-    BACKWARD(mul);
-    FORWARD(mean);
-    FORWARD(mse);
-    FORWARD(l1);
-    FORWARD(gauss_nll);
-    FORWARD(gauss_kl);
-#undef FORWARD
-#undef BACKWARD
+    for (int i = 0; i < NN_OP_COUNT; i++) {
+        b->forward[i] = cuda_bodies[i].forward;
+        b->backward[i] = cuda_bodies[i].backward;
+    }
 }
 
 static void fill(nn_backend *b, gpu *self)

@@ -1,7 +1,7 @@
 /* big.cu - large products by cublasLt, which adds the bias and applies the ReLU while it writes.
  *
  * Row-major matrices are column-major ones transposed: C = A B is asked for as C^T = B^T A^T. The
- * workspace is the lane's own, so that products side by side do not meet, and which kernel is
+ * workspace is the queue's own, so that products side by side do not meet, and which kernel is
  * chosen depends on the shapes alone. */
 #include "nn/cuda/big.cuh"
 

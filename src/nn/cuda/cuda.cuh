@@ -1,7 +1,7 @@
 /* cuda.cuh - what the files of the CUDA backend share.
  *
- * Bodies queue kernels on the current lane. A lane is a stream with memory of its own: pieces of a
- * plan that do not depend on each other are queued on different lanes and captured into one graph.
+ * Bodies put kernels on the current queue. A queue is a stream with memory of its own: pieces of a
+ * plan that do not depend on each other go to different queues and are captured into one graph.
  * No kernel adds floats atomically: every sum has a fixed order, so the same run gives the same
  * bytes. */
 #ifndef NN_CUDA_CUDA_CUH
@@ -14,14 +14,14 @@
 #include "nn/math.h"
 #include "nn/op.h"
 
-enum { LANES = 8, TICKETS = 1 << 16 };
+enum { QUEUES = 8, TICKETS = 1 << 16 };
 static const size_t WORKSPACE = (size_t)32 << 20;
 
-typedef struct lane {
+typedef struct queue {
     cudaStream_t stream;
     void *workspace;   /* cuBLAS's, or partial sums of ours */
     unsigned *tickets; /* zero between kernels: see last_block */
-} lane;
+} queue;
 
 /* Page-locked memory that copies pass through; free again when `done` has come. */
 enum { SLOTS = 32 };
@@ -46,8 +46,8 @@ typedef struct gpu {
     bool early; /* kernels may be started before those they wait for are done */
     bool wide;  /* wide LSTMs run in clusters of blocks: lstm_wide.cu */
     cublasLtHandle_t lt;
-    lane lanes[LANES];
-    lane *now;
+    queue queues[QUEUES];
+    queue *now;
     slot slots[SLOTS]; /* used in turn */
     int next_slot;
     fault_word *fault, *told;
@@ -83,8 +83,8 @@ void gpu_give(void *self, void *memory);
 void gpu_clear(void *self, void *at, size_t bytes);
 void gpu_copy_in(void *self, void *to, const void *from, size_t bytes);
 void gpu_copy_out(void *self, void *to, const void *from, size_t bytes);
-void gpu_put_rows(void *self, real *to, const real *from, nn_shape shape, const nn_place *places,
-                  int count);
+void gpu_put_rows(void *self, void *to, const void *from, size_t rows, size_t width,
+                  const nn_place *places, int count);
 
 int gpu_prepare(void *self, nn_program *p);
 void gpu_run(void *self, nn_program *p);
@@ -108,14 +108,18 @@ void run_row_step(const nn_call *c, int op, bool backward);
  * marked so: the layer that reads it (for its weights, bias and inputs) need not look at them. */
 void fuse_slopes(nn_program *p);
 
-/* The others, by operator; NULL for those that are only ever row steps. */
-nn_body_fn linear_forward, linear_backward, fold_mask_forward, fold_mask_backward;
-nn_body_fn lstm_forward, lstm_backward, shift_forward, shift_backward;
 bool lstm_wide_allow(void); /* prepares those kernels; whether the device can run them */
-nn_body_fn hold_forward, hold_backward, pick_forward, pick_backward;
-nn_body_fn conv2d_forward, conv2d_backward, conv2d_transpose_forward, conv2d_transpose_backward;
-nn_body_fn add_backward, mul_backward;
-nn_body_fn mean_forward, mse_forward, l1_forward, gauss_nll_forward, gauss_kl_forward;
+
+/* The other steps, by operator. A body that is missing is an error of the linker; rows.cu does the
+ * row steps, and does not compile where one is missing. */
+#define BODIES_ROWS(name)
+#define BODIES_REPEATS(name) nn_body_fn name##_backward;
+#define BODIES_COST(name)    nn_body_fn name##_forward;
+#define BODIES_WHOLE(name)   nn_body_fn name##_forward, name##_backward;
+#define BODIES_PRODUCT(name) nn_body_fn name##_forward, name##_backward;
+#define X(name, work)        BODIES_##work(name)
+#include "nn/ops/list.h"
+#undef X
 
 /* ---- for kernels ----------------------------------------------------------------------------- */
 
@@ -131,7 +135,7 @@ static inline cudaLaunchAttribute cluster_of(unsigned blocks)
     return a;
 }
 
-/* Queues a kernel on the current lane. It is started while its predecessor still runs, and must
+/* Puts a kernel on the current queue. It is started while its predecessor still runs, and must
  * wait for it by await_previous: this hides the better part of a launch, which is most of the time
  * that a small kernel takes. In clusters of blocks, each with `shared` bytes that are not declared.
  */

@@ -122,7 +122,7 @@ __global__ static void adam(const __grid_constant__ adam_args a)
     size_t r = blockIdx.x / a.pieces, p = blockIdx.x % a.pieces, n = size_of(a, p);
     size_t at = r * a.s.n + p * PIECE;
     __shared__ rates now;
-    __shared__ bool stopped; /* by one for all: another lane may raise the flag at any moment */
+    __shared__ bool stopped; /* by one for all: another queue may raise the flag at any moment */
     share x;
     x.read_gradient(a.s.g + at, n);
     x.read_rest(&a.s, at, n);

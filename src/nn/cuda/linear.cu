@@ -202,8 +202,8 @@ template <int THREADS> __device__ static void bias(const nn_call &c, int r, int 
 {
     __shared__ float part[THREADS];
     const nn_tensor *b = &c.in[LINEAR_INPUTS(&c) + 1];
-    int lane_of = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, width = c.out.shape.D;
-    int at = column + lane_of, rows = at < width ? (int)nn_rows(c.out.shape) : 0;
+    int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, width = c.out.shape.D;
+    int at = column + lane, rows = at < width ? (int)nn_rows(c.out.shape) : 0;
     const float *d = nn_g(&c.out, r) + at;
     float sum = 0;
 #pragma unroll 8
@@ -212,7 +212,7 @@ template <int THREADS> __device__ static void bias(const nn_call &c, int r, int 
     __syncthreads();
     if (warp > 0 || at >= width) return;
     sum = 0;
-    for (int w = 0; w < THREADS / 32; w++) sum += part[w * 32 + lane_of];
+    for (int w = 0; w < THREADS / 32; w++) sum += part[w * 32 + lane];
     NN_PUT(b->add, nn_g(b, r)[at], sum);
 }
 

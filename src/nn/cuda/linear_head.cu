@@ -10,15 +10,15 @@ __global__ static void heads(const __grid_constant__ nn_call c)
 {
     await_previous();
     const nn_tensor *x = &c.in[0], *W = &c.in[1];
-    int r = (int)blockIdx.y, N = W->shape.T, inputs = W->shape.B, lane_of = (int)threadIdx.x % 32;
+    int r = (int)blockIdx.y, N = W->shape.T, inputs = W->shape.B, lane = (int)threadIdx.x % 32;
     size_t i = blockIdx.x * (size_t)(THREADS / 32) + threadIdx.x / 32; /* row · N + member */
     if (i >= nn_rows(c.out.shape) * (size_t)N) return;
     const real *v = nn_v(x, r) + i * (size_t)inputs;
     const real *w = nn_v(W, r) + i % (size_t)N * (size_t)inputs;
     real sum = 0;
-    for (int k = lane_of; k < inputs; k += 32) sum = fmaf(v[k], w[k], sum);
+    for (int k = lane; k < inputs; k += 32) sum = fmaf(v[k], w[k], sum);
     for (int s = 16; s > 0; s /= 2) sum += __shfl_xor_sync(~0u, sum, s);
-    if (lane_of > 0) return;
+    if (lane > 0) return;
     if (LINEAR_BIAS(&c)) sum += nn_v(&c.in[2], r)[i % (size_t)N];
     nn_v(&c.out, r)[i] = act_value(LINEAR_ACT(&c), sum);
 }

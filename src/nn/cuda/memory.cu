@@ -14,21 +14,21 @@ void *gpu_take(void *arg, size_t bytes)
         cudaGetLastError(); /* reported as out of memory */
         return NULL;
     }
-    gpu_ok(self, cudaMemsetAsync(memory, 0, bytes, self->lanes[0].stream), "clearing memory");
+    gpu_ok(self, cudaMemsetAsync(memory, 0, bytes, self->queues[0].stream), "clearing memory");
     return memory;
 }
 
 void gpu_give(void *arg, void *memory)
 {
     gpu *self = gpu_here(arg);
-    gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
+    gpu_ok(self, cudaStreamSynchronize(self->queues[0].stream), "waiting");
     gpu_ok(self, cudaFree(memory), "freeing memory");
 }
 
 void gpu_clear(void *arg, void *at, size_t bytes)
 {
     gpu *self = gpu_here(arg);
-    gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->lanes[0].stream), "clearing memory");
+    gpu_ok(self, cudaMemsetAsync(at, 0, bytes, self->queues[0].stream), "clearing memory");
 }
 
 /* The oldest slot, free again; NULL after a failure. */
@@ -41,14 +41,14 @@ static slot *next_slot(gpu *self, const char *what)
 
 static void leave_slot(gpu *self, slot *s, const char *what)
 {
-    gpu_ok(self, cudaEventRecord(s->done, self->lanes[0].stream), what);
+    gpu_ok(self, cudaEventRecord(s->done, self->queues[0].stream), what);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
 static void send(gpu *self, void *to, const void *from, size_t bytes)
 {
-    cudaStream_t stream = self->lanes[0].stream;
+    cudaStream_t stream = self->queues[0].stream;
     gpu_ok(self, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying in");
 }
 
@@ -71,63 +71,73 @@ void gpu_copy_in(void *arg, void *to, const void *from, size_t bytes)
     }
 }
 
-/* A slot with places, and the rows behind them. */
+/* A table on both sides: `rows` of `width` bytes per replica. */
+typedef struct table_pair {
+    char *to;
+    const char *from;
+    size_t rows, width;
+} table_pair;
+
+static size_t place_in(const table_pair *t, nn_place p)
+{
+    return ((size_t)p.replica * t->rows + (size_t)p.row) * t->width;
+}
+
+/* A slot with places, and the rows after them. */
 typedef struct rows_in {
     const nn_place *places;
-    const real *rows;
-    real *to;
-    size_t width, stride;
+    const char *rows;
+    char *to;
+    size_t width, stride; /* in words */
     int count;
 } rows_in;
 
-__global__ static void scatter(const __grid_constant__ rows_in x)
+/* In words of four bytes where rows consist of these, else of one. */
+template <class WORD> __global__ void scatter(const __grid_constant__ rows_in x)
 {
     await_previous();
     for (int i = (int)blockIdx.x; i < x.count; i += (int)gridDim.x) {
         nn_place p = x.places[i];
-        real *to = x.to + (size_t)p.replica * x.stride + (size_t)p.row * x.width;
-        const real *from = x.rows + (size_t)i * x.width;
+        WORD *to = (WORD *)x.to + (size_t)p.replica * x.stride + (size_t)p.row * x.width;
+        const WORD *from = (const WORD *)x.rows + (size_t)i * x.width;
         for (size_t k = threadIdx.x; k < x.width; k += blockDim.x) to[k] = from[k];
     }
 }
 
-static rows_in pack(slot *s, real *to, const real *from, nn_shape z, const nn_place *places, int n)
+static rows_in pack(slot *s, const table_pair *t, const nn_place *places, int n, size_t word)
 {
-    size_t width = (size_t)z.D, stride = (size_t)z.B * width;
-    size_t head = ((size_t)n * sizeof *places + 15) / 16 * 16;
-    real *rows = (real *)((char *)s->memory + head);
+    size_t head = ((size_t)n * sizeof *places + 15) / 16 * 16, width = t->width / word;
+    char *rows = s->memory + head;
     memcpy(s->memory, places, (size_t)n * sizeof *places);
     for (int i = 0; i < n; i++)
-        memcpy(rows + (size_t)i * width,
-               from + (size_t)places[i].replica * stride + (size_t)places[i].row * width,
-               width * sizeof *rows);
-    return {(const nn_place *)s->memory, rows, to, width, stride, n};
+        memcpy(rows + (size_t)i * t->width, t->from + place_in(t, places[i]), t->width);
+    return {(const nn_place *)s->memory, rows, t->to, width, t->rows * width, n};
 }
 
 /* Rows that no slot can hold. */
-static void put_wide_rows(gpu *self, real *to, const real *from, nn_shape z, const nn_place *places,
-                          int count)
+static void put_wide_rows(gpu *self, const table_pair *t, const nn_place *places, int count)
 {
-    size_t width = (size_t)z.D, stride = (size_t)z.B * width;
     for (int i = 0; i < count; i++) {
-        size_t at = (size_t)places[i].replica * stride + (size_t)places[i].row * width;
-        gpu_copy_in(self, to + at, from + at, width * sizeof *to);
+        size_t at = place_in(t, places[i]);
+        gpu_copy_in(self, t->to + at, t->from + at, t->width);
     }
 }
 
 /* The kernel reads the slot itself: a few rows are not worth a copy of their own. */
-void gpu_put_rows(void *arg, real *to, const real *from, nn_shape z, const nn_place *places,
-                  int count)
+void gpu_put_rows(void *arg, void *to, const void *from, size_t rows, size_t width,
+                  const nn_place *places, int count)
 {
     gpu *self = gpu_here(arg);
-    int most = (int)((SLOT - 16) / (sizeof *places + (size_t)z.D * sizeof *to));
-    if (most == 0) return put_wide_rows(self, to, from, z, places, count);
+    const table_pair t = {(char *)to, (const char *)from, rows, width};
+    int most = (int)((SLOT - 16) / (sizeof *places + width));
+    size_t word = width % 4 ? 1 : 4;
+    if (most == 0) return put_wide_rows(self, &t, places, count);
     for (int at = 0; at < count; at += most) {
         int n = count - at < most ? count - at : most;
         slot *s = next_slot(self, "sending rows");
         if (!s) return;
-        launch(self, "sending rows", scatter, dim3((unsigned)n), 64,
-               pack(s, to, from, z, places + at, n));
+        launch(self, "sending rows", word == 4 ? scatter<uint32_t> : scatter<uint8_t>,
+               dim3((unsigned)n), 64, pack(s, &t, places + at, n, word));
         leave_slot(self, s, "sending rows");
     }
 }
@@ -151,7 +161,7 @@ static slot *fetch(gpu *self, const void *from, piece_out p)
     if (!s) return NULL;
     gpu_ok(self,
            cudaMemcpyAsync(s->memory, (const char *)from + p.at, p.bytes, cudaMemcpyDeviceToHost,
-                           self->lanes[0].stream),
+                           self->queues[0].stream),
            "copying out");
     leave_slot(self, s, "copying out");
     return s;

@@ -23,86 +23,36 @@ template <int MOST> struct row_list {
     row_step step[MOST];
 };
 
+/* rows_name and rows_name_back, for all operators that work by rows (ops/list.h). */
+#define RUN(name, fn)  \
+    case NN_OP_##name: \
+        return fn(c, r, from, to);
+#define FORWARD_ROWS(name)    RUN(name, rows_##name)
+#define FORWARD_REPEATS(name) RUN(name, rows_##name)
+#define FORWARD_COST(name)
+#define FORWARD_WHOLE(name)
+#define FORWARD_PRODUCT(name)
+#define BACKWARD_ROWS(name)    RUN(name, rows_##name##_back)
+#define BACKWARD_REPEATS(name) RUN(name, rows_##name##_back)
+#define BACKWARD_COST(name)    RUN(name, rows_##name##_back)
+#define BACKWARD_WHOLE(name)
+#define BACKWARD_PRODUCT(name)
+
 __device__ static void run_forward(int op, const nn_call *c, int r, idx from, idx to)
 {
     switch (op) {
-    case NN_OP_activate:
-        return rows_activate(c, r, from, to);
-    case NN_OP_add:
-        return rows_add(c, r, from, to);
-    case NN_OP_mul:
-        return rows_mul(c, r, from, to);
-    case NN_OP_affine:
-        return rows_affine(c, r, from, to);
-    case NN_OP_clip:
-        return rows_clip(c, r, from, to);
-    case NN_OP_concat:
-        return rows_concat(c, r, from, to);
-    case NN_OP_slice:
-        return rows_slice(c, r, from, to);
-    case NN_OP_gather:
-        return rows_gather(c, r, from, to);
-    case NN_OP_detach:
-    case NN_OP_grad_scale:
-        return rows_copy(c, r, from, to);
-    case NN_OP_gate:
-        return rows_gate(c, r, from, to);
-    case NN_OP_gate_open:
-        return rows_gate_open(c, r, from, to);
-    case NN_OP_gauss_sample:
-        return rows_gauss_sample(c, r, from, to);
-    case NN_OP_squash_logp:
-        return rows_squash_logp(c, r, from, to);
-    case NN_OP_min:
-        return rows_min(c, r, from, to);
-    case NN_OP_td_target:
-        return rows_td_target(c, r, from, to);
-    case NN_OP_auto_weight:
-        return rows_auto_weight(c, r);
+#define X(name, work) FORWARD_##work(name)
+#include "nn/ops/list.h"
+#undef X
     }
 }
 
 __device__ static void run_backward(int op, const nn_call *c, int r, idx from, idx to)
 {
     switch (op) {
-    case NN_OP_activate:
-        return rows_activate_back(c, r, from, to);
-    case NN_OP_add:
-        return rows_add_back(c, r, from, to);
-    case NN_OP_mul:
-        return rows_mul_back(c, r, from, to);
-    case NN_OP_affine:
-        return rows_scale_back(c, r, from, to, (real)c->attr.f[0]);
-    case NN_OP_grad_scale:
-        return rows_scale_back(c, r, from, to, *nn_v(&c->in[1], r));
-    case NN_OP_clip:
-        return rows_clip_back(c, r, from, to);
-    case NN_OP_concat:
-        return rows_concat_back(c, r, from, to);
-    case NN_OP_slice:
-        return rows_slice_back(c, r, from, to);
-    case NN_OP_gate:
-        return rows_gate_back(c, r, from, to);
-    case NN_OP_gate_open:
-        return rows_gate_open_back(c, r, from, to);
-    case NN_OP_gauss_sample:
-        return rows_gauss_sample_back(c, r, from, to);
-    case NN_OP_squash_logp:
-        return rows_squash_logp_back(c, r, from, to);
-    case NN_OP_min:
-        return rows_min_back(c, r, from, to);
-    case NN_OP_auto_weight:
-        return rows_auto_weight_back(c, r);
-    case NN_OP_mean:
-        return rows_mean_back(c, r, from, to);
-    case NN_OP_mse:
-        return rows_mse_back(c, r, from, to);
-    case NN_OP_l1:
-        return rows_l1_back(c, r, from, to);
-    case NN_OP_gauss_nll:
-        return rows_gauss_nll_back(c, r, from, to);
-    case NN_OP_gauss_kl:
-        return rows_gauss_kl_back(c, r, from, to);
+#define X(name, work) BACKWARD_##work(name)
+#include "nn/ops/list.h"
+#undef X
     }
 }
 
@@ -157,5 +107,5 @@ void run_row_steps(gpu *self, const nn_step *steps, int count, size_t rows)
 void run_row_step(const nn_call *c, int op, bool backward)
 {
     row_step s = {op, backward, *c};
-    launch_list(gpu_of(c), &s, 1, nn_rows(c->in[0].shape));
+    launch_list(gpu_of(c), &s, 1, nn_rows(c->out.shape));
 }

@@ -83,7 +83,7 @@ __device__ static void rows_gauss_kl_back(const nn_call *c, int r, idx from, idx
 
 /* ---- a handful of scalars: one thread -------------------------------------------------------- */
 
-__device__ static void rows_auto_weight(const nn_call *c, int r)
+__device__ static void rows_auto_weight(const nn_call *c, int r, idx, idx)
 {
     int n = c->in_count - 1;
     const real *w = nn_v(&c->in[n], r);
@@ -96,7 +96,7 @@ __device__ static void rows_auto_weight(const nn_call *c, int r)
     *nn_v(&c->out, r) = (real)sum;
 }
 
-__device__ static void rows_auto_weight_back(const nn_call *c, int r)
+__device__ static void rows_auto_weight_back(const nn_call *c, int r, idx, idx)
 {
     int n = c->in_count - 1;
     const nn_tensor *tc = &c->in[n];

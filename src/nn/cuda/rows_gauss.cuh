@@ -50,18 +50,18 @@ __device__ static real squash_term(real u, real mean, real s)
 /* A warp per row: its lanes compute the terms, which are then added up in order. */
 __device__ static void rows_squash_logp(const nn_call *c, int r, idx from, idx to)
 {
-    int D = c->in[0].shape.D, lane_of = (int)threadIdx.x % 32;
+    int D = c->in[0].shape.D, lane = (int)threadIdx.x % 32;
     for (idx row = from + threadIdx.x / 32; row < to; row += blockDim.x / 32) {
         real sum = 0;
         for (int base = 0; base < D; base += 32) {
-            idx i = row * (idx)D + (idx)(base + lane_of);
+            idx i = row * (idx)D + (idx)(base + lane);
             real term = 0;
-            if (base + lane_of < D)
+            if (base + lane < D)
                 term = squash_term(nn_v(&c->in[0], r)[i], nn_v(&c->in[1], r)[i],
                                    nn_v(&c->in[2], r)[i]);
             for (int j = 0; j < 32 && base + j < D; j++) sum -= __shfl_sync(~0u, term, j);
         }
-        if (lane_of == 0) nn_v(&c->out, r)[row] = sum;
+        if (lane == 0) nn_v(&c->out, r)[row] = sum;
     }
 }
 

@@ -9,6 +9,10 @@
  * long as one of 32. */
 typedef unsigned idx;
 
+/* For operators through which no gradient passes: there is no such step. */
+#define NO_GRADIENT(name) \
+    __device__ static void rows_##name##_back(const nn_call *, int, idx, idx) {}
+
 /* i runs over the elements of rows [from, to), D each. Not unrolled: most threads treat one. */
 #define EACH(i, D)                                                                     \
     _Pragma("unroll 1") for (idx i = from * (idx)(D) + threadIdx.x; i < to * (idx)(D); \
@@ -48,6 +52,22 @@ __device__ static void rows_add(const nn_call *c, int r, idx from, idx to)
     EACH(i, sx.D) z[i] = x[i] + y[repeated(sy, sx, i)];
 }
 
+__device__ static void rows_sub(const nn_call *c, int r, idx from, idx to)
+{
+    nn_shape sx = c->in[0].shape, sy = c->in[1].shape;
+    const real *x = nn_v(&c->in[0], r), *y = nn_v(&c->in[1], r);
+    real *z = nn_v(&c->out, r);
+    EACH(i, sx.D) z[i] = x[i] - y[repeated(sy, sx, i)];
+}
+
+__device__ static void rows_broadcast(const nn_call *c, int r, idx from, idx to)
+{
+    nn_shape sx = c->out.shape, sy = c->in[0].shape;
+    const real *y = nn_v(&c->in[0], r);
+    real *z = nn_v(&c->out, r);
+    EACH(i, sx.D) z[i] = y[repeated(sy, sx, i)];
+}
+
 __device__ static void rows_mul(const nn_call *c, int r, idx from, idx to)
 {
     nn_shape sx = c->in[0].shape, sy = c->in[1].shape;
@@ -56,37 +76,57 @@ __device__ static void rows_mul(const nn_call *c, int r, idx from, idx to)
     EACH(i, sx.D) z[i] = x[i] * y[repeated(sy, sx, i)];
 }
 
-/* The gradient of y where it repeats along the features at most; with `x`, times that. */
-__device__ static void rows_into_y(const nn_call *c, int r, idx from, idx to, const real *x)
+/* The gradient of y, the last operand, where it repeats along the features at most: times x where
+ * there is one, else times `sign`, which is 1 or -1. */
+__device__ static void rows_into_y(const nn_call *c, int r, idx from, idx to, const real *x,
+                                   real sign)
 {
-    const nn_tensor *ty = &c->in[1];
-    idx D = (idx)c->in[0].shape.D;
+    const nn_tensor *ty = &c->in[c->in_count - 1];
+    idx D = (idx)c->out.shape.D;
     const real *d = nn_g(&c->out, r);
     real *g = nn_g(ty, r);
     if (ty->shape.D > 1 || D == 1) {
-        EACH(i, D) NN_PUT(ty->add, g[i], x ? d[i] * x[i] : d[i]);
+        EACH(i, D) NN_PUT(ty->add, g[i], d[i] * (x ? x[i] : sign));
         return;
     }
     EACH(row, 1)
     {
         real sum = 0;
-        for (idx i = row * D; i < (row + 1) * D; i++) sum += x ? d[i] * x[i] : d[i];
+        for (idx i = row * D; i < (row + 1) * D; i++) sum += d[i] * (x ? x[i] : sign);
         NN_PUT(ty->add, g[row], sum);
     }
 }
 
+/* Whether y has a row for each of z's. */
 static __device__ bool rows_agree(const nn_call *c)
 {
-    return c->in[0].shape.T == c->in[1].shape.T && c->in[0].shape.B == c->in[1].shape.B;
+    nn_shape y = c->in[c->in_count - 1].shape;
+    return c->out.shape.T == y.T && c->out.shape.B == y.B;
 }
 
-__device__ static void rows_add_back(const nn_call *c, int r, idx from, idx to)
+/* Of x + y, or x - y. */
+__device__ static void rows_sum_back(const nn_call *c, int r, idx from, idx to, real sign)
 {
     const real *d = nn_g(&c->out, r);
     real *g = nn_g(&c->in[0], r);
     if (c->in[0].g) EACH(i, c->in[0].shape.D) NN_PUT(c->in[0].add, g[i], d[i]);
     __syncthreads(); /* x and y may be the same tensor */
-    if (c->in[1].g && rows_agree(c)) rows_into_y(c, r, from, to, NULL);
+    if (c->in[1].g && rows_agree(c)) rows_into_y(c, r, from, to, NULL, sign);
+}
+
+__device__ static void rows_add_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_sum_back(c, r, from, to, 1);
+}
+
+__device__ static void rows_sub_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_sum_back(c, r, from, to, -1);
+}
+
+__device__ static void rows_broadcast_back(const nn_call *c, int r, idx from, idx to)
+{
+    if (rows_agree(c)) rows_into_y(c, r, from, to, NULL, 1);
 }
 
 __device__ static void rows_mul_back(const nn_call *c, int r, idx from, idx to)
@@ -96,7 +136,7 @@ __device__ static void rows_mul_back(const nn_call *c, int r, idx from, idx to)
     real *g = nn_g(&c->in[0], r);
     if (c->in[0].g) EACH(i, sx.D) NN_PUT(c->in[0].add, g[i], d[i] * y[repeated(sy, sx, i)]);
     __syncthreads();
-    if (c->in[1].g && rows_agree(c)) rows_into_y(c, r, from, to, nn_v(&c->in[0], r));
+    if (c->in[1].g && rows_agree(c)) rows_into_y(c, r, from, to, nn_v(&c->in[0], r), 1);
 }
 
 __device__ static void rows_affine(const nn_call *c, int r, idx from, idx to)
@@ -113,11 +153,27 @@ __device__ static void rows_scale_back(const nn_call *c, int r, idx from, idx to
     EACH(i, c->out.shape.D) NN_PUT(c->in[0].add, g[i], k * d[i]);
 }
 
-__device__ static void rows_copy(const nn_call *c, int r, idx from, idx to)
+__device__ static void rows_affine_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_scale_back(c, r, from, to, (real)c->attr.f[0]);
+}
+
+__device__ static void rows_grad_scale_back(const nn_call *c, int r, idx from, idx to)
+{
+    rows_scale_back(c, r, from, to, *nn_v(&c->in[1], r));
+}
+
+__device__ static void rows_detach(const nn_call *c, int r, idx from, idx to)
 {
     const real *x = nn_v(&c->in[0], r);
     real *y = nn_v(&c->out, r);
     EACH(i, c->out.shape.D) y[i] = x[i];
+}
+NO_GRADIENT(detach)
+
+__device__ static void rows_grad_scale(const nn_call *c, int r, idx from, idx to)
+{
+    rows_detach(c, r, from, to);
 }
 
 __device__ static void rows_clip(const nn_call *c, int r, idx from, idx to)
@@ -165,13 +221,22 @@ __device__ static void rows_concat_back(const nn_call *c, int r, idx from, idx t
     }
 }
 
+/* A table may have more than 2^32 numbers. */
 __device__ static void rows_gather(const nn_call *c, int r, idx from, idx to)
 {
     idx D = (idx)c->out.shape.D;
-    const real *table = nn_v(&c->in[0], r), *at = nn_v(&c->in[1], r);
+    bool bytes = c->in[0].type == NN_U8;
+    const int32_t *at = nn_numbers(&c->in[1], r);
     real *y = nn_v(&c->out, r);
-    EACH(i, D) y[i] = table[(idx)at[i / D] * D + i % D];
+    EACH(i, D)
+    {
+        int32_t row = at[i / D];
+        size_t k = (size_t)(row < 0 ? 0 : row) * D + i % D;
+        real x = bytes ? (real)nn_bytes(&c->in[0], r)[k] : nn_v(&c->in[0], r)[k];
+        y[i] = row < 0 ? 0 : x;
+    }
 }
+NO_GRADIENT(gather)
 
 __device__ static void rows_slice(const nn_call *c, int r, idx from, idx to)
 {
@@ -232,9 +297,12 @@ __device__ static void rows_min_back(const nn_call *c, int r, idx from, idx to)
 __device__ static void rows_td_target(const nn_call *c, int r, idx from, idx to)
 {
     const real *reward = nn_v(&c->in[0], r), *end = nn_v(&c->in[1], r), *q = nn_v(&c->in[2], r);
-    const real *logp = nn_v(&c->in[3], r);
-    real temp = *nn_v(&c->in[4], r), discount = *nn_v(&c->in[5], r), *y = nn_v(&c->out, r);
-    EACH(i, 1) y[i] = reward[i] + discount * (1 - end[i]) * (q[i] - temp * logp[i]);
+    const real *logp = nn_v(&c->in[3], r), *discount = nn_v(&c->in[5], r);
+    real temp = *nn_v(&c->in[4], r), *y = nn_v(&c->out, r);
+    bool one = nn_rows(c->in[5].shape) == 1; /* for all rows */
+    EACH(i, 1)
+    y[i] = reward[i] + discount[one ? 0 : i] * (1 - end[i]) * (q[i] - temp * logp[i]);
 }
+NO_GRADIENT(td_target)
 
 #endif

@@ -24,13 +24,13 @@ __device__ static float clipped(const policy &p, float x)
 __global__ static void policy_forward(const __grid_constant__ policy p)
 {
     await_previous();
-    unsigned m = (unsigned)p.mean.out.shape.D, lane_of = threadIdx.x % 32;
-    unsigned row = (blockIdx.x * THREADS + threadIdx.x) / 32, i = row * m + lane_of;
+    unsigned m = (unsigned)p.mean.out.shape.D, lane = threadIdx.x % 32;
+    unsigned row = (blockIdx.x * THREADS + threadIdx.x) / 32, i = row * m + lane;
     int r = (int)blockIdx.y;
     float term = 0, sum = 0;
     if (row >= nn_rows(p.mean.out.shape)) return;
-    if (lane_of < m) {
-        const float *x = nn_v(&p.mean.in[0], r) + (size_t)row * 2 * m + lane_of;
+    if (lane < m) {
+        const float *x = nn_v(&p.mean.in[0], r) + (size_t)row * 2 * m + lane;
         float mean = x[0], log_std = x[m], s = clipped(p, log_std), eps = noise_at(&p.sample, r, i);
         float u = mean + nn_exp(s) * eps;
         term = squash_term(u, mean, s);
@@ -42,7 +42,7 @@ __global__ static void policy_forward(const __grid_constant__ policy p)
         nn_v(&p.tanh.out, r)[i] = nn_tanh(u);
     }
     for (unsigned j = 0; j < m; j++) sum -= __shfl_sync(~0u, term, (int)j);
-    if (lane_of == 0) nn_v(&p.logp.out, r)[row] = sum;
+    if (lane == 0) nn_v(&p.logp.out, r)[row] = sum;
 }
 
 /* Gradients between the steps are nobody else's: they are not written. */

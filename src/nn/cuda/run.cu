@@ -1,9 +1,9 @@
 /* run.cu - runs a plan: step by step the first time, from then on as one CUDA graph.
  *
- * Pieces of a program (nn/pieces.c) that need not wait for each other go to different lanes, and
- * capturing the lanes gives a graph with exactly these edges: in a SAC update the critics' own pass
- * runs beside the policy's. The first run is not captured, because libraries load their kernels
- * then. */
+ * Pieces of a program (nn/pieces.c) that need not wait for each other go to different queues, and
+ * capturing the queues gives a graph with exactly these edges: in a SAC update the critics' own
+ * pass runs beside the policy's. The first run is not captured, because libraries load their
+ * kernels then. */
 #include "nn/cuda/cuda.cuh"
 #include "nn/pieces.h"
 
@@ -150,7 +150,7 @@ int gpu_prepare(void *arg, nn_program *p)
     if (!x) return FANS_ENOMEM;
     p->compiled = x;
     fuse_slopes(p);
-    if (!pieces_new(&x->pieces, p, LANES, &self->host)) return FANS_ENOMEM;
+    if (!pieces_new(&x->pieces, p, QUEUES, &self->host)) return FANS_ENOMEM;
     x->done = (cudaEvent_t *)self->host.alloc((size_t)x->pieces.count * sizeof *x->done);
     if (!x->done) return FANS_ENOMEM;
     for (int i = 0; i < x->pieces.count; i++)
@@ -161,31 +161,31 @@ int gpu_prepare(void *arg, nn_program *p)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static void queue_piece(gpu *self, const nn_program *p, compiled *x, int i, bool first_on_lane)
+static void queue_piece(gpu *self, const nn_program *p, compiled *x, int i, bool first_there)
 {
     const nn_piece *q = &x->pieces.list[i];
-    lane *l = self->now = &self->lanes[q->lane];
-    if (first_on_lane && q->lane > 0)
-        gpu_ok(self, cudaStreamWaitEvent(l->stream, x->start, 0), "waiting");
+    queue *to = self->now = &self->queues[q->queue];
+    if (first_there && q->queue > 0)
+        gpu_ok(self, cudaStreamWaitEvent(to->stream, x->start, 0), "waiting");
     for (int j = 0; j < i; j++)
-        if (piece_waits(&x->pieces, i, j) && x->pieces.list[j].lane != q->lane)
-            gpu_ok(self, cudaStreamWaitEvent(l->stream, x->done[j], 0), "waiting");
+        if (piece_waits(&x->pieces, i, j) && x->pieces.list[j].queue != q->queue)
+            gpu_ok(self, cudaStreamWaitEvent(to->stream, x->done[j], 0), "waiting");
     run_piece(self, p, q, i == 0);
-    gpu_ok(self, cudaEventRecord(x->done[i], l->stream), "recording");
+    gpu_ok(self, cudaEventRecord(x->done[i], to->stream), "recording");
 }
 
 static void queue_pieces(gpu *self, const nn_program *p, compiled *x)
 {
-    int last[LANES];
-    for (int l = 0; l < LANES; l++) last[l] = -1;
-    gpu_ok(self, cudaEventRecord(x->start, self->lanes[0].stream), "recording");
+    int last[QUEUES];
+    for (int l = 0; l < QUEUES; l++) last[l] = -1;
+    gpu_ok(self, cudaEventRecord(x->start, self->queues[0].stream), "recording");
     for (int i = 0; i < x->pieces.count; i++) {
-        int l = x->pieces.list[i].lane;
+        int l = x->pieces.list[i].queue;
         queue_piece(self, p, x, i, last[l] < 0);
         last[l] = i;
     }
-    self->now = &self->lanes[0];
-    for (int l = 1; l < LANES; l++) /* all is done when the first lane is */
+    self->now = &self->queues[0];
+    for (int l = 1; l < QUEUES; l++) /* all is done when the first queue is */
         if (last[l] >= 0)
             gpu_ok(self, cudaStreamWaitEvent(self->now->stream, x->done[last[l]], 0), "waiting");
 }
@@ -193,7 +193,7 @@ static void queue_pieces(gpu *self, const nn_program *p, compiled *x)
 static void capture(gpu *self, const nn_program *p, compiled *x)
 {
     cudaGraph_t graph = NULL;
-    cudaStream_t stream = self->lanes[0].stream;
+    cudaStream_t stream = self->queues[0].stream;
     if (!gpu_ok(self, cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capturing"))
         return;
     queue_pieces(self, p, x);
@@ -208,7 +208,7 @@ void gpu_run(void *arg, nn_program *p)
     compiled *x = (compiled *)p->compiled;
     if (x->ran && !x->graph) capture(self, p, x);
     if (x->graph)
-        gpu_ok(self, cudaGraphLaunch(x->graph, self->lanes[0].stream), "running a graph");
+        gpu_ok(self, cudaGraphLaunch(x->graph, self->queues[0].stream), "running a graph");
     else
         queue_pieces(self, p, x);
     x->ran = true;
@@ -219,7 +219,7 @@ void gpu_forget(void *arg, nn_program *p)
     gpu *self = gpu_here(arg);
     compiled *x = (compiled *)p->compiled;
     if (!x) return;
-    gpu_ok(self, cudaStreamSynchronize(self->lanes[0].stream), "waiting");
+    gpu_ok(self, cudaStreamSynchronize(self->queues[0].stream), "waiting");
     if (x->graph) cudaGraphExecDestroy(x->graph);
     for (int i = 0; x->done && i < x->pieces.count; i++)
         if (x->done[i]) cudaEventDestroy(x->done[i]);

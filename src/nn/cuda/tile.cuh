@@ -91,9 +91,9 @@ template <int LENGTH, int DEPTH> struct slice {
     template <bool ALONG> struct reader {
         const float *at;
         int turn;
-        __device__ reader(const float *from, int x0, int lane_of)
+        __device__ reader(const float *from, int x0, int lane)
         {
-            int g = lane_of / 4, t = lane_of % 4 * 2;
+            int g = lane / 4, t = lane % 4 * 2;
             at = from + (ALONG ? (x0 + g) * DEPTH + t : t * STEP + x0 + g);
             turn = ALONG ? swizzle(g) : 0;
         }
@@ -136,10 +136,10 @@ struct tile {
         float2 at[ROWS][COLUMNS][2]; /* rows g, g + 8 of 16 × 8 */
 
         template <bool A_ALONG, bool B_ALONG>
-        __device__ void add(const float *a, const float *b, int row0, int column0, int lane_of)
+        __device__ void add(const float *a, const float *b, int row0, int column0, int lane)
         {
-            typename left::template reader<A_ALONG> from_a(a, row0, lane_of);
-            typename right::template reader<B_ALONG> from_b(b, column0, lane_of);
+            typename left::template reader<A_ALONG> from_a(a, row0, lane);
+            typename right::template reader<B_ALONG> from_b(b, column0, lane);
             float2 part[ROWS][COLUMNS][2] = {};
 #pragma unroll
             for (int k = 0; k < DEPTH; k += 8) {
@@ -188,10 +188,10 @@ struct tile {
 
         /* What `out` needs to know is read for all numbers before the first is written. */
         template <class Out>
-        __device__ void write(int row0, int column0, int m, int n, int lane_of, const Out &out)
+        __device__ void write(int row0, int column0, int m, int n, int lane, const Out &out)
         {
             float2 before[ROWS][COLUMNS][2];
-            int row = row0 + lane_of / 4, column = column0 + lane_of % 4 * 2;
+            int row = row0 + lane / 4, column = column0 + lane % 4 * 2;
             each([&](int i, int j, int h) {
                 int x = row + 16 * i + 8 * h, y = column + 8 * j;
                 before[i][j][h] = out.before(x, y, x < m ? n - y : 0);

@@ -1,16 +1,21 @@
 /* add.c - z = x + y; y repeats where its extent is 1. */
 #include "nn/broadcast.h"
 
+static inline real plus(real x, real y)
+{
+    return x + y;
+}
+
+/* d(z)/d(y), times d. */
+static inline real into_y(real d, real x)
+{
+    (void)x;
+    return d;
+}
+
 static void forward_rows(const nn_call *c, int r, size_t from, size_t to)
 {
-    nn_shape sx = c->in[0].shape, sy = c->in[1].shape;
-    size_t D = (size_t)sx.D, step = broadcast_step(sy);
-    for (size_t i = from; i < to; i++) {
-        const real *x = nn_v(&c->in[0], r) + i * D;
-        const real *y = nn_v(&c->in[1], r) + broadcast_row(sy, sx, i);
-        real *z = nn_v(&c->out, r) + i * D;
-        for (size_t j = 0; j < D; j++) z[j] = x[j] + y[j * step];
-    }
+    broadcast_rows(c, r, from, to, plus);
 }
 
 static void forward(const nn_call *c)
@@ -18,37 +23,21 @@ static void forward(const nn_call *c)
     nn_ranges(c, nn_rows(c->out.shape), c->in[0].shape.D, forward_rows);
 }
 
-static void backward_x(const nn_call *c, int r, size_t from, size_t to)
-{
-    const real *d = nn_g(&c->out, r);
-    real *g = nn_g(&c->in[0], r);
-    for (size_t i = from; i < to; i++) NN_PUT(c->in[0].add, g[i], d[i]);
-}
-
-/* Several elements of d may go to one of y: one thread per replica, in order. */
 static void backward_y(const nn_call *c, int r)
 {
-    const nn_tensor *ty = &c->in[1];
-    nn_shape sx = c->in[0].shape;
-    size_t D = (size_t)sx.D, step = broadcast_step(ty->shape);
-    const real *d = nn_g(&c->out, r);
-    real *g = nn_g(ty, r);
-    for (size_t i = 0; !ty->add && i < nn_size(ty->shape); i++) g[i] = 0;
-    for (size_t i = 0; i < nn_rows(sx); i++) {
-        real *to = g + broadcast_row(ty->shape, sx, i);
-        for (size_t j = 0; j < D; j++) to[j * step] += d[i * D + j];
-    }
+    broadcast_sum(c, r, into_y);
 }
 
 static void backward(const nn_call *c)
 {
-    if (c->in[0].g) nn_ranges(c, nn_size(c->out.shape), 1, backward_x);
+    if (c->in[0].g) nn_ranges(c, nn_size(c->out.shape), 1, broadcast_pass);
     if (c->in[1].g) nn_replicas(c, backward_y);
 }
 
 const nn_op nn_op_add = {.name = "add",
                          .help = "x + y, y repeating where its extent is 1",
                          .infer = broadcast_infer,
+                         .ignores = NN_OPERANDS | NN_RESULT,
                          .forward = forward,
                          .backward = backward};
 

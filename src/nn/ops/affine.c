@@ -34,6 +34,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_affine = {.name = "affine",
                             .help = "scale x + shift, with constants",
                             .infer = infer,
+                            .ignores = NN_OPERANDS | NN_RESULT,
                             .forward = forward,
                             .backward = backward};
 

@@ -52,6 +52,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_concat = {.name = "concat",
                             .help = "tensors joined along the features",
                             .infer = infer,
+                            .ignores = NN_OPERANDS | NN_RESULT,
                             .forward = forward,
                             .backward = backward};
 

@@ -52,6 +52,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_gauss_kl = {.name = "gauss_kl",
                               .help = "KL divergence between diagonal Gaussians, weighted by row",
                               .infer = infer,
+                              .ignores = NN_RESULT,
                               .forward = forward,
                               .backward = backward};
 

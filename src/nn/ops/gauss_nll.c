@@ -56,6 +56,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_gauss_nll = {.name = "gauss_nll",
                                .help = "negative log-likelihood of a Gaussian, weighted by row",
                                .infer = infer,
+                               .ignores = NN_RESULT,
                                .forward = forward,
                                .backward = backward};
 

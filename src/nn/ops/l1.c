@@ -40,6 +40,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_l1 = {.name = "l1",
                         .help = "mean over rows of the absolute values",
                         .infer = infer,
+                        .ignores = NN_RESULT,
                         .forward = forward,
                         .backward = backward};
 

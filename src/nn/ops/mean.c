@@ -38,6 +38,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_mean = {.name = "mean",
                           .help = "mean over rows of the sum over features",
                           .infer = infer,
+                          .ignores = 1 | NN_RESULT,
                           .forward = forward,
                           .backward = backward};
 

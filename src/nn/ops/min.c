@@ -51,6 +51,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_min = {.name = "min",
                          .help = "the smallest feature of each row",
                          .infer = infer,
+                         .ignores = NN_RESULT,
                          .forward = forward,
                          .backward = backward};
 

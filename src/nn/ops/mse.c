@@ -52,6 +52,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_mse = {.name = "mse",
                          .help = "mean over rows of the squared differences",
                          .infer = infer,
+                         .ignores = NN_RESULT,
                          .forward = forward,
                          .backward = backward};
 

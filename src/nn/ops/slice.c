@@ -43,6 +43,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_slice = {.name = "slice",
                            .help = "some of the features",
                            .infer = infer,
+                           .ignores = NN_OPERANDS | NN_RESULT,
                            .forward = forward,
                            .backward = backward};
 

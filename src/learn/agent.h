@@ -1,0 +1,50 @@
+/* agent.h - an agent that learns by SAC: a replay, a context, SAC, and a schedule of updates in one
+ * unit, the steps of a seed (all its worlds together).
+ *
+ * Its functions are those of fans_algo_def: an algorithm that is an agent with a context writes the
+ * context and AGENT_FUNCTIONS. Everything is recorded in one graph, so that a critic's gradient can
+ * reach a context, and a GPU has one copy of the replay. */
+#ifndef LEARN_AGENT_H
+#define LEARN_AGENT_H
+
+#include "learn/context.h"
+
+#define REPLAY_OPTIONS(X)                                                   \
+    X(INT, steps, 50000, 1, 1000000000, "steps kept, per seed: the latest") \
+    X(FLAG, normalize, false, "normalise observations by running mean and variance")
+OPTIONS_STRUCT(replay_options, REPLAY_OPTIONS)
+const option_group *replay_option_group(void);
+
+typedef struct agent agent;
+
+/* Takes [sac] and [replay] from the setup. `c` may be NULL: no context. Its self is freed with the
+ * agent, or here when that fails. */
+int agent_new(agent **out, const fans_algo_setup *setup, const context *c);
+
+/* Steps of a seed so far; and how many rounds of something that happens every so many steps are due
+ * since the last step of all worlds. */
+int64_t agent_steps(const agent *a);
+int agent_rounds(const agent *a, int64_t every);
+
+/* What the context's `units` answers has changed. */
+void agent_units_changed(agent *a);
+
+void *agent_context(agent *a); /* its self */
+
+/* See fans_algo_def. */
+void agent_free(void *agent);
+void agent_start(void *agent);
+int agent_act(void *agent, const fans_moment *now, bool explore, float *action);
+int agent_observe(void *agent, const fans_moment *before, const float *action,
+                  const fans_outcome *outcome, bool learn);
+int agent_update(void *agent);
+void agent_state(void *agent, int replica, state_list *s);
+void agent_carried(void *agent, int replica, state_list *s);
+void agent_scalars(void *agent, int replica, fans_scalar_fn *emit, void *user);
+
+#define AGENT_FUNCTIONS                                                                    \
+    .close = agent_free, .start = agent_start, .act = agent_act, .observe = agent_observe, \
+    .update = agent_update, .state = agent_state, .carried = agent_carried,                \
+    .scalars = agent_scalars
+
+#endif

@@ -1,0 +1,37 @@
+/* scene.h - the worlds that an agent lives in, and what passes between them: the moment before a
+ * step, the action, the outcome. A training has one; every evaluation has one of its own. */
+#ifndef TRAIN_SCENE_H
+#define TRAIN_SCENE_H
+
+#include "env/worlds.h"
+#include "fans/algo.h"
+
+typedef struct scene {
+    worlds *worlds;
+    world_buffers now;
+    float *action;
+    fans_moment before; /* copies of what `now` had before the step */
+    int rows;
+    const fans_env_info *info;
+    arena *memory;
+} scene;
+
+/* `each` worlds for each of `count` seeds and tasks; and the first moment of their lives. */
+int scene_new(scene *s, const task *const *tasks, pool *p, const uint64_t *seeds, int count,
+              int each);
+int scene_start(scene *s);
+void scene_free(scene *s);
+
+/* The moment in which the next action is taken; kept as `before`, which outlives the step. */
+const fans_moment *scene_moment(scene *s);
+
+/* All worlds take their actions. */
+int scene_step(scene *s);
+fans_outcome scene_outcome(const scene *s);
+
+static inline bool scene_ended(const scene *s, int row)
+{
+    return s->now.terminated[row] || s->now.truncated[row];
+}
+
+#endif
