@@ -58,7 +58,7 @@ static int open_boat(void **env, fans_env_info *info, const double *values, uint
     (void)seed; /* this world is always the same; only its episodes are random */
     boat *b = calloc(1, sizeof *b);
     if (!b) return fans_fail(FANS_ENOMEM, "no memory for a boat");
-    b->width = values[WIDTH];
+    b->width = values[WIDTH]; /* the factors start at their initial value, which is 0 */
     *info = (fans_env_info){.obs_dim = 4,
                             .act_dim = 2,
                             .horizon = 100,

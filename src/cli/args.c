@@ -23,50 +23,99 @@ static bool is_word(const arg *a)
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-static void print_usage(const parsing *p)
+enum { COLUMNS = 80 };
+
+/* One argument as the usage line has it. */
+static void add_usage(const arg *a, text *out)
 {
-    printf("usage: fans %s", p->command);
-    for (size_t i = 0; i < p->count; i++) {
-        const arg *a = &p->args[i];
-        if (a->kind == ARG_KIND_MAYBE)
-            printf(" [%s]", a->value);
-        else if (is_word(a))
-            printf(" %s%s", a->value, a->kind == ARG_KIND_WORDS ? "..." : "");
-        else
-            printf(" [--%s%s%s]%s", a->name, a->value ? " " : "", a->value ? a->value : "",
-                   a->kind == ARG_KIND_MANY ? "..." : "");
+    if (a->kind == ARG_KIND_MAYBE)
+        text_add(out, "[%s]", a->value);
+    else if (is_word(a))
+        text_add(out, "%s%s", a->value, a->kind == ARG_KIND_WORDS ? "..." : "");
+    else
+        text_add(out, "[--%s%s%s]%s", a->name, a->value ? " " : "", a->value ? a->value : "",
+                 a->kind == ARG_KIND_MANY ? "..." : "");
+}
+
+/* Breaks the line where it would be too wide. */
+static int print_usage(const parsing *p)
+{
+    int start = printf("usage: fans %s", p->command), at = start, rc = 0;
+    for (size_t i = 0; rc == 0 && i < p->count; i++) {
+        text t = {0};
+        add_usage(&p->args[i], &t);
+        if ((rc = text_done(&t)) == 0) {
+            bool fits = at + 1 + (int)t.length <= COLUMNS;
+            if (!fits) printf("\n%*s", start, "");
+            at = (fits ? at : start) + printf(" %s", t.s);
+        }
+        text_free(&t);
     }
     printf("\n");
+    return rc;
 }
+
+static const struct {
+    const char *command, *help;
+} helps[] = {
+#define X(name, help) {#name, help},
+#include "cli/commands.h"
+#undef X
+    {"model fit", "fit the model to data, by default of random actions"},
+    {"model eval", "evaluate a fitted model on new data"},
+};
 
 static const char *command_help(const char *command)
 {
-#define X(name, help) \
-    if (!strcmp(command, #name)) return help;
-#include "cli/commands.h"
-#undef X
+    for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
+        if (!strcmp(command, helps[i].command)) return helps[i].help;
     return "";
+}
+
+static void left_of(const arg *a, char *out, size_t size)
+{
+    if (is_word(a))
+        snprintf(out, size, "%s", a->value);
+    else
+        snprintf(out, size, "%s--%s %s", strcmp(a->name, "out") ? "" : "-o, ", a->name,
+                 a->value ? a->value : "");
+}
+
+/* A row whose help is broken into lines of at most `width` bytes, at spaces. */
+static void wrapped_row(table *lines, const char *left, const char *help, int width)
+{
+    char line[256];
+    while (*help) {
+        int n = (int)strlen(help), cut = n <= width ? n : width;
+        while (cut > 0 && cut < n && help[cut] != ' ') cut--;
+        if (cut == 0) cut = n;
+        snprintf(line, sizeof line, "%.*s", cut, help);
+        table_row(lines, left, line);
+        left = "";
+        help += cut + (help[cut] == ' ');
+    }
 }
 
 static int print_help(const parsing *p)
 {
     const char *help = command_help(p->command);
-    printf("fans %s%s%s\n\n", p->command, *help ? " - " : "", help);
-    print_usage(p);
     table lines = {.indent = 2};
+    char left[128];
+    int widest = 0;
+    printf("fans %s%s%s\n\n", p->command, *help ? " - " : "", help);
+    int rc = print_usage(p);
+    if (rc < 0) return rc;
     for (size_t i = 0; i < p->count; i++) {
-        const arg *a = &p->args[i];
-        char left[128];
-        if (is_word(a))
-            snprintf(left, sizeof left, "%s", a->value);
-        else
-            snprintf(left, sizeof left, "%s--%s %s", strcmp(a->name, "out") ? "" : "-o, ", a->name,
-                     a->value ? a->value : "");
-        table_row(&lines, left, a->help);
+        left_of(&p->args[i], left, sizeof left);
+        if ((int)strlen(left) > widest) widest = (int)strlen(left);
+    }
+    for (size_t i = 0; i < p->count; i++) {
+        left_of(&p->args[i], left, sizeof left);
+        wrapped_row(&lines, left, p->args[i].help, COLUMNS - 4 - widest);
     }
     table_row(&lines, "-h, --help", "print this");
     printf("\n");
-    int rc = table_print(&lines);
+    rc = table_print(&lines);
     table_free(&lines);
     return rc < 0 ? rc : 1;
 }

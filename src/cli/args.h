@@ -23,8 +23,8 @@
 
 typedef enum {
     ARG_KIND_WORD,  /* by position; required */
-    ARG_KIND_MAYBE, /* by position; optional; last in the table */
-    ARG_KIND_WORDS, /* by position; one or more; last in the table */
+    ARG_KIND_MAYBE, /* by position; optional; the last word */
+    ARG_KIND_WORDS, /* by position; one or more; the last word */
     ARG_KIND_TEXT,  /* --name value */
     ARG_KIND_JSON,  /* --name value, where "-" is the standard output */
     ARG_KIND_MANY,  /* --name value, any number of times */
@@ -63,12 +63,12 @@ typedef struct arg {
 /* Every command that prints figures takes this one; see cli_write_json. */
 #define ARG_JSON(to)                                                   \
     ((arg){ARG_KIND_JSON, "json", "F", ARG_TO(const char *, to), 0, 0, \
-           "write the figures to F as JSON; -: to stdout, and nothing else"})
+           "write the figures to the file F as JSON; -: to stdout, which then has nothing else"})
 
 /* Every command that learns on a GPU takes this one; see nn_precision_find. */
 #define ARG_PRECISION(to)          \
     ARG_TEXT("precision", "P", to, \
-             "of matrix products: fp32 (default), or tf32 or bf16 on a GPU, faster but coarser")
+             "of matrix products: fp32 (default); on a GPU also tf32 or bf16, faster but coarser")
 
 #define ARGS(args) (args), sizeof(args) / sizeof *(args)
 

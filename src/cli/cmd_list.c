@@ -352,13 +352,13 @@ int cmd_list(int argc, char **argv)
     const char *what, *one = NULL, *json = NULL;
     bool markdown = false;
     const arg args[] = {
-        ARG_WORD(
-            "LIST", &what,
-            "algos (algorithms), envs (environments), ops (of the numeric core) or options (of a "
-            "config file)"),
+        ARG_WORD("LIST", &what,
+                 "algos (algorithms), envs (environments), ops (operators of the numeric core) or "
+                 "options (of a config file)"),
+        ARG_MAYBE("ENV", &one,
+                  "envs: list only this one, by its name or the path of a shared library"),
         ARG_FLAG("markdown", &markdown, "print Markdown, as in docs/reference"),
         ARG_JSON(&json),
-        ARG_MAYBE("ENV", &one, "envs: only this one, by name or by the path of a shared library"),
     };
     int rc = args_parse("list", ARGS(args), argc, argv);
     if (rc) return rc;

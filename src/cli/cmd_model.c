@@ -1,6 +1,7 @@
 /* cmd_model.c - fans model: fits the FN-VAE to a task's data, or evaluates a fitted one. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "cli/args.h"
@@ -99,6 +100,7 @@ static int fit_prepare(fit *k)
     if (!k->data && k->m.data.transitions < k->m.o.window)
         TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
                       k->m.data.transitions, k->m.o.window));
+    if (k->report < 0) k->report = isatty(STDERR_FILENO) ? (k->m.o.updates + 19) / 20 : 0;
     TRY(fit_data(k));
     TRY(model_run_make(&k->m, k->device, precision, k->threads));
     if (k->resume) return model_run_resume(&k->m, k->out);
@@ -166,8 +168,12 @@ out:
 
 static int model_fit(int argc, char **argv)
 {
-    fit k = {
-        .preset = "standard", .device = "cpu", .precision = "fp32", .seed = -1, .episodes = 1000};
+    fit k = {.preset = "standard",
+             .device = "cpu",
+             .precision = "fp32",
+             .seed = -1,
+             .episodes = 1000,
+             .report = -1};
     const arg args[] = {
         ARG_WORD("CONFIG", &k.config,
                  "config file with [env], [change.FACTOR] and [fnvae] sections"),
@@ -185,8 +191,9 @@ static int model_fit(int argc, char **argv)
                 "save the model every N updates; 0: only at the end (0)"),
         ARG_INT("stop", &k.stop, 0, 100000000, "stop at update N; 0: at the last (0)"),
         ARG_FLAG("resume", &k.resume, "resume the fit in --out DIR"),
-        ARG_INT("report", &k.report, 0, 1000000,
-                "print the losses to stderr every N updates; 0: never (0)"),
+        ARG_INT(
+            "report", &k.report, 0, 1000000,
+            "print the losses to stderr every N updates; 0: never (20 times, if it is a terminal)"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &k.settings, "override a config key"),
         ARG_JSON(&k.json),
     };

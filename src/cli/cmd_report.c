@@ -117,10 +117,10 @@ int cmd_report(int argc, char **argv)
     const char *file = "report.html", *title = "Training runs", *json = NULL;
     text_list folders = {0};
     const arg args[] = {
+        ARG_WORDS("DIR", &folders, "a run, or a folder that contains runs"),
         ARG_TEXT("out", "F", &file, "HTML file to write (report.html)"),
         ARG_TEXT("title", "T", &title, "title of the page"),
         ARG_JSON(&json),
-        ARG_WORDS("DIR", &folders, "a run, or a folder that contains runs"),
     };
     contests c = {0};
     text page = {0};

@@ -63,8 +63,8 @@ int cmd_runs(int argc, char **argv)
 {
     const char *folder = "runs", *json = NULL;
     const arg args[] = {
-        ARG_JSON(&json),
         ARG_MAYBE("DIR", &folder, "folder to search (runs)"),
+        ARG_JSON(&json),
     };
     listing l = {.list = json_array()};
     int rc = args_parse("runs", ARGS(args), argc, argv);

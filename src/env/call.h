@@ -1,8 +1,8 @@
 /* call.h - calls into an environment, which may be a user's.
  *
- * An environment should explain a failure by fans_fail. Where it does not, the message of some
- * older failure would be shown in its place; these calls give it one of its own instead. They also
- * take care that no other return value is mistaken for success or for a signal of ours. */
+ * An environment should explain a failure by fans_fail. Where it does not, these calls set a
+ * message in its place, so that no older one is shown. A return value that is neither 0 nor a
+ * FANS_E code is an error too. */
 #ifndef ENV_CALL_H
 #define ENV_CALL_H
 

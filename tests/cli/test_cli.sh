@@ -16,6 +16,8 @@ for command in $commands "model fit" "model eval"; do
         accepts "usage: fans $command" $command --help
         accepts "usage: fans $command" $command x -h
         accepts "usage: fans $command" help $command
+        [ "$(awk '{ print length }' "$folder/out" | sort -n | tail -1)" -le 81 ] || complain "help $command is too wide"
+        head -1 "$folder/out" | grep -q "^fans $command - " || complain "help $command says nothing of it"
         refuses 2 "$command: unknown option '--jsno'; did you mean '--json'?" $command --jsno x
         refuses 2 "$command: unknown option '--frobnicate'" $command --frobnicate
         refuses 2 "$command: --json needs a value" $command --json

@@ -64,6 +64,15 @@ number() {
         }' "$folder/page.json"
 }
 
+# ---- one seed of two methods: nothing to test -------------------------------------------------------
+
+configs=$(dirname "$0")/../../configs
+"$fans" train "$configs/pendulum.ini" --algo null,random --steps 400 --quiet --out "$folder/single" >/dev/null 2>&1 ||
+    complain "train"
+report "$folder/single"
+lacks "p of differences" "1.000"
+[ "$(grep -c '"p": null' "$folder/page.json")" = 2 ] || complain "one seed has a p: $(grep '"p"' "$folder/page.json")"
+
 # ---- runs to look at ------------------------------------------------------------------------------
 
 cat >"$folder/swing.ini" <<'TEXT'
@@ -104,7 +113,7 @@ report "$folder/runs"
 [ "$(tail -1 "$folder/out")" = "$folder/page.html: 11 runs on 2 tasks, $(($(wc -c <"$folder/page.html") / 1024)) KiB" ] ||
     complain "prints $(cat "$folder/out")"
 shows "11 runs on 2 tasks" '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>' "gravity (sine, clock: episode)" \
-    "Final returns" "environment steps" "$folder/runs/swing-sac/seed-2" "random_steps = 40" "fans train" "onednn" \
+    "Final returns" "p of differences" "environment steps" "$folder/runs/swing-sac/seed-2" "random_steps = 40" "fans train" "onednn" \
     "No score: it needs runs of both sac and oracle."
 lacks "unfinished" "http://" "https://" "<script" "nan"
 
