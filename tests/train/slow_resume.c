@@ -10,8 +10,7 @@
 static const char *const CONFIGS[] = {"pendulum_gravity",   "half_cheetah_aep_rd",
                                       "half_cheetah_wep_d", "minitaur_cont_d",
                                       "sawyer_reach_aep_r", "fnmdp_random"};
-static const char *const ALGOS[] = {"fans", "sac", "oracle", "null", "random"};
-enum { CONFIG_COUNT = 6, ALGO_COUNT = 5, INTERRUPTIONS = 9 }; /* 6 · 5 · 9 = 270 */
+enum { CONFIG_COUNT = 6, INTERRUPTIONS = 9 }; /* of each algorithm in the list on each config */
 
 static pid_t start(const char *name, const char *algo, const char *folder)
 {
@@ -21,8 +20,8 @@ static pid_t start(const char *name, const char *algo, const char *folder)
     snprintf(path, sizeof path, SOURCE_DIR "/configs/%s.ini", name);
     snprintf(episodes, sizeof episodes, "train.episodes=%d", strstr(name, "cheetah") ? 24 : 8);
     if (!freopen("/dev/null", "w", stdout)) _exit(126);
-    bool learns = !strcmp(algo, "sac") || !strcmp(algo, "oracle");
-    if (!strcmp(algo, "fans"))
+    bool learns = rig_takes(algo, "sac");
+    if (rig_takes(algo, "fnvae"))
         execl(TOOL, "fans", "train", path, "--algo", algo, "--out", folder, "--seeds", "2",
               "--quiet", "--set", episodes, "--set", "train.checkpoint_every=70", "--set",
               "sac.width=16", "--set", "sac.batch=16", "--set", "fans.initial=320", "--set",
@@ -137,18 +136,18 @@ static void interrupted_runs_equal_undisturbed_ones(void **unused)
     (void)unused;
     int count = 0, early = 0;
     for (int c = 0; c < CONFIG_COUNT; c++) {
-        for (int a = 0; a < ALGO_COUNT; a++) {
+        for (int a = 0; a < algo_count(); a++) {
             char whole[64], parts[64];
             rng r = rng_stream(1, CONFIGS[c], (uint32_t)a);
             rig_folder(whole, sizeof whole);
             rig_folder(parts, sizeof parts);
             double begin = os_now();
-            finish(start(CONFIGS[c], ALGOS[a], whole));
+            finish(start(CONFIGS[c], algo_at(a)->name, whole));
             int life = (int)((os_now() - begin) * 1e6);
             for (int k = 0; k < INTERRUPTIONS; k++, count++)
-                early += disturb(start(CONFIGS[c], ALGOS[a], parts), HOW[k % 3],
+                early += disturb(start(CONFIGS[c], algo_at(a)->name, parts), HOW[k % 3],
                                  2000 + (int)rng_below(&r, (uint32_t)life / 3 + 1));
-            finish(start(CONFIGS[c], ALGOS[a], parts));
+            finish(start(CONFIGS[c], algo_at(a)->name, parts));
             same_run(whole, parts, "seed-0");
             same_run(whole, parts, "seed-1");
             rig_remove(whole);

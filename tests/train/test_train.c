@@ -136,20 +136,20 @@ static void same_as_alone(const training *together, int r, const char *algo, int
 static void tasks_side_by_side_equal_runs_of_their_own(void **state)
 {
     (void)state;
-    static const char *const algos[] = {"sac", "oracle", "random", "fans"};
-    for (int a = 0; a < 4; a++) {
+    for (int a = 0; a < algo_count(); a++) {
+        const char *algo = algo_at(a)->name;
         char together[64];
         rig x;
         rig_stop stop = {70};
         rig_folder(together, sizeof together);
         for (int k = 0; k < 2; k++) {
-            if (rig_open_tasks(&x, PAIR, 2, algos[a], together, 3, 2, 2) < 0)
+            if (rig_open_tasks(&x, PAIR, 2, algo, together, 3, 2, 2) < 0)
                 fail_msg("%s", fans_error());
             int rc = training_run(x.training, k == 0 ? rig_stops : NULL, &stop);
             assert_int_equal(rc, k == 0 ? FANS_ESTOP : 0);
             if (k == 0) rig_close(&x);
         }
-        for (int r = 0; r < 4; r++) same_as_alone(x.training, r, algos[a], r / 2, 3 + r % 2);
+        for (int r = 0; r < 4; r++) same_as_alone(x.training, r, algo, r / 2, 3 + r % 2);
         rig_close(&x);
         rig_remove(together);
     }
