@@ -2,5 +2,6 @@
 X(fansrl)
 X(sac)
 X(oracle)
+X(stack)
 X(null)
 X(random)
