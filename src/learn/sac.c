@@ -27,8 +27,8 @@ struct sac {
     nn_var critic_loss, actor_loss, temp_loss, temp_value, logp;
     nn_plan *act_plan;
     nn_routine *update;
-    float *shown; /* (SHOWN, replicas) */
-    bool stale;   /* ... not yet read since the last update */
+    real *shown; /* (SHOWN, replicas) */
+    bool stale;  /* ... not yet read since the last update */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ void sac_free(sac *s)
 
 /* ---- acting and learning --------------------------------------------------------------------- */
 
-int sac_act(sac *s, bool explore, float *actions)
+int sac_act(sac *s, bool explore, real *actions)
 {
     int rc = nn_plan_run(s->act_plan), each = s->rows * s->actions;
     if (rc < 0) return rc;
@@ -208,7 +208,7 @@ static void read_shown(sac *s)
 sac_losses sac_losses_of(sac *s, int replica)
 {
     read_shown(s);
-    const float *x = s->shown + replica;
+    const real *x = s->shown + replica;
     int R = s->replicas;
     return (sac_losses){(double)x[0], (double)x[R], (double)x[2 * R], -(double)x[3 * R]};
 }
@@ -233,5 +233,6 @@ void sac_state(sac *s, int replica, state_list *list)
     static const char *const names[SHOWN] = {"sac/critic_loss", "sac/actor_loss", "sac/temp",
                                              "sac/logp"};
     for (int i = 0; i < SHOWN; i++)
-        state_add_number(list, names[i], FANS_F32, s->shown + i * s->replicas + replica);
+        state_add_number(list, names[i], sizeof(real) == 4 ? FANS_F32 : FANS_F64,
+                         s->shown + i * s->replicas + replica);
 }

@@ -59,7 +59,7 @@ int sac_plan(sac *s, const sac_also *also);
 void sac_start(sac *s); /* after the commit: the targets begin as the critics */
 
 /* Actions (replicas · rows, actions) for the inputs as they are: samples, or the means. */
-int sac_act(sac *s, bool explore, float *actions);
+int sac_act(sac *s, bool explore, real *actions);
 
 /* One update of critics, policy, temperature and targets on the inputs as they are. */
 int sac_update(sac *s);

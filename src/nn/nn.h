@@ -270,7 +270,7 @@ nn_var nn_clip(nn_var x, double low, double high);
 nn_var nn_concat(nn_list x);
 nn_var nn_slice(nn_var x, int from, int count); /* of the features */
 nn_var nn_gather(nn_var table, nn_var at); /* rows at (T,B,K) of the table, joined: (T,B,K·D) */
-nn_var nn_shift(nn_var x, nn_var first);        /* y_t = x_{t-1}; y_0 = first, or 0 */
+nn_var nn_shift(nn_var x, nn_var first);   /* y_t = x_{t-1}; y_0 = first, or 0 */
 nn_var nn_hold(nn_var x, nn_var when); /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
 nn_var nn_pick(nn_var x, nn_var at);   /* y_k = x_t, t = at_k, an index (K,B,1); 0 for -1 */
 nn_var nn_detach(nn_var x);            /* no gradient passes */

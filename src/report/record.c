@@ -78,6 +78,15 @@ static int number_of(const record *r, const char *key, long *out)
     return 0;
 }
 
+/* An algorithm of one's own is named by its library: ./mine.so is mine. */
+static const char *name_of_algo(char *algo)
+{
+    char *slash = algo ? strrchr(algo, '/') : NULL, *name = slash ? slash + 1 : algo;
+    size_t n = name ? strlen(name) : 0;
+    if (n > 3 && !strcmp(name + n - 3, ".so")) name[n - 3] = 0;
+    return name;
+}
+
 static int read_config(record *r)
 {
     const char *section = NULL;
@@ -88,7 +97,7 @@ static int read_config(record *r)
         if ((next = strchr(line, '\n'))) *next++ = 0;
         TRY(add_line(r, number, line, &section));
     }
-    r->algo = record_get(r, "train", "algo");
+    r->algo = name_of_algo((char *)record_get(r, "train", "algo")); /* in r->lines */
     if (!r->algo || !record_get(r, "env", "name"))
         TRY(fans_fail(FANS_EFORMAT,
                       "%s/config.ini: names no [train] algo on an [env] name: not a run", r->path));

@@ -5,19 +5,12 @@
 
 #include <stdio.h>
 
-#include "base/json.h"
 #include "base/pool.h"
 #include "base/rng.h"
 #include "nn/graph.h"
 
 #include "../learn/sac_rig.h"
-
-static json_t *numbers(const float *x, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_real((double)x[i]));
-    return list;
-}
+#include "json_numbers.h"
 
 static void append(json_t *list, const float *x, int n)
 {
@@ -57,43 +50,11 @@ static json_t *inputs(const sac_rig *t, const staged *at, const staged *beside)
     return list;
 }
 
-static json_t *group_values(nn_group *group, bool gradients)
-{
-    json_t *all = json_object();
-    for (int i = 0; i < nn_group_params(group); i++) {
-        nn_var p = nn_group_param(group, i);
-        nn_shape s = nn_shape_of(p);
-        json_t *one = json_pack("{s:[i,i,i], s:o}", "shape", s.T, s.B, s.D, "value",
-                                numbers(gradients ? nn_grad(p, 0) : nn_data(p, 0), nn_size(s)));
-        json_object_set_new(all, nn_name_of(p), one);
-    }
-    return all;
-}
-
 static json_t *parameters(sac *s)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "actor", group_values(s->actor, false), "critic",
-                     group_values(s->critic, false), "target", group_values(s->target, false),
-                     "temp", group_values(s->temp, false));
-}
-
-/* The normals behind a policy's sample: the policy reads `input`. */
-static json_t *noise(sac *s, nn_var action)
-{
-    const nn_node *tanh = &s->g->nodes[action.id], *u = &s->g->nodes[tanh->in[0]];
-    return numbers(u->scratch, (size_t)RIG_BATCH * RIG_ACTIONS);
-}
-
-/* The squashed samples of the two policies in the update, in the order of recording. */
-static nn_var sample_number(sac *s, int which)
-{
-    for (size_t i = 0; i < s->g->count; i++) {
-        const nn_node *n = &s->g->nodes[i];
-        if (n->op != NN_OP_activate || n->in_count != 1) continue;
-        if (s->g->nodes[n->in[0]].op == NN_OP_gauss_sample && which-- == 0)
-            return (nn_var){s->g, (int)i};
-    }
-    return NN_NONE;
+    return json_pack("{s:o, s:o, s:o, s:o}", "actor", json_group(s->actor, false), "critic",
+                     json_group(s->critic, false), "target", json_group(s->target, false), "temp",
+                     json_group(s->temp, false));
 }
 
 /* parity_sac 0|1: without hindsight, or with. */
@@ -130,11 +91,11 @@ int main(int argc, char **argv)
                   "reward", column(&t, REWARD), "terminated", column(&t, TERMINATED));
     json_t *all = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f, s:f}, s:{s:o, s:o, s:o}}", "batch", batch,
-        "before", before, "after", parameters(s), "noise_next", noise(s, sample_number(s, 0)),
-        "noise", noise(s, sample_number(s, 1)), "sizes", json_pack("[i,i]", RIG_ACTIONS, RIG_BATCH),
-        "losses", "critic", l.critic, "actor", l.actor, "temp", l.temp, "entropy", l.entropy,
-        "gradients", "actor", group_values(s->actor, true), "critic", group_values(s->critic, true),
-        "temp", group_values(s->temp, true));
+        "before", before, "after", parameters(s), "noise_next", json_noise(s->g, 0), "noise",
+        json_noise(s->g, 1), "sizes", json_pack("[i,i]", RIG_ACTIONS, RIG_BATCH), "losses",
+        "critic", l.critic, "actor", l.actor, "temp", l.temp, "entropy", l.entropy, "gradients",
+        "actor", json_group(s->actor, true), "critic", json_group(s->critic, true), "temp",
+        json_group(s->temp, true));
     char *shown = json_text(all);
     puts(shown);
     mem_free(shown);
