@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define FANS_VERSION_MAJOR 0
-#define FANS_VERSION_MINOR 1
+#define FANS_VERSION_MINOR 2
 #define FANS_VERSION_PATCH 0
 
 #define FANS_API           __attribute__((visibility("default")))
@@ -46,7 +46,7 @@ FANS_API int fans_fail(int code, const char *format, ...) __attribute__((format(
 
 /* ---- version and log ------------------------------------------------------------------------- */
 
-/* "0.1.0" */
+/* "0.2.0" */
 FANS_API const char *fans_version(void);
 
 typedef enum { FANS_LOG_DEBUG, FANS_LOG_INFO, FANS_LOG_WARNING } fans_log_level;

@@ -42,6 +42,29 @@ static int compare_config(const char *path, const char *old, const char *new,
     return 0;
 }
 
+/* The config begins with the version that wrote it. Checkpoints are read by the same major and minor
+ * version only. */
+int run_check_version(const char *path)
+{
+    char file[RUN_PATH], version[32] = "", own[32];
+    void *ini;
+    size_t n;
+    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH || !os_exists(file)) return 0;
+    int rc = os_read_file(&ini, &n, file);
+    if (rc < 0) return rc;
+    const char *mark = "# resolved by fans ", *line = ini;
+    if (!strncmp(line, mark, strlen(mark)))
+        snprintf(version, sizeof version, "%.*s", (int)strcspn(line + strlen(mark), "\n"),
+                 line + strlen(mark));
+    mem_free(ini);
+    snprintf(own, sizeof own, "%d.%d.", FANS_VERSION_MAJOR, FANS_VERSION_MINOR);
+    if (!*version || !strncmp(version, own, strlen(own))) return 0;
+    return fans_fail(FANS_EFORMAT,
+                     "%s: trained by fans %s, whose checkpoints fans %s cannot read (report, runs and "
+                     "graph can; to train, choose another --out)",
+                     path, version, fans_version());
+}
+
 /* Whoever trains a run holds its folder; the lock goes when the process does, however it ends.
  * Where the file system has no locks there is none. */
 static int lock(run *r)

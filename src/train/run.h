@@ -45,6 +45,9 @@ int run_open(run *r, const char *path, const char *config, const char *const *lo
              bool look_only);
 void run_close(run *r);
 
+/* Refuses a folder of a version whose checkpoints this one cannot read. */
+int run_check_version(const char *path);
+
 int run_file(const run *r, const char *name, char *out); /* out[RUN_PATH] */
 int run_note(const run *r, const char *command, const char *system_json);
 

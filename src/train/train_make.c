@@ -173,6 +173,7 @@ static int open_folder(training *t, int r)
     if (!t->s.runs[r].folder) return 0;
     dump_config(t, r, &ini);
     TRY(text_done(&ini));
+    TRY(run_check_version(t->s.runs[r].folder));
     if (!t->s.look_only) TRY(check_stand(t, t->s.runs[r].folder));
     TRY(run_open(&p->run, t->s.runs[r].folder, ini.s, loose, t->s.look_only));
 out:
