@@ -1,19 +1,19 @@
 /* fansrl.c - FANS-RL: factored adaptation for worlds that change (algorithms 1 and A3 of the
  * paper).
  *
- * First the initial steps, lived with random actions: the FN-VAE learns from them what changes,
- * and the graph. Then the graph is fixed, s^min and theta^min follow from it, and at every step
+ * First come the initial steps, with random actions: from them the FN-VAE learns what changes, and
+ * the graph. Then the graph is fixed, s^min and theta^min follow from it, and at every step
  *
- *     predict theta where a segment begins          p_gamma
+ *     predict theta if a segment starts             p_gamma
  *     act by pi(a | s^min, theta^min)
  *     update the FN-VAE with the graph fixed
  *     update the policy                             SAC
- *     live the step, correct theta by it, store     q_phi
+ *     make the step, correct theta by it, store     q_phi
  *
- * So it is an agent (learn/agent.h) whose context is the belief about theta. Beliefs stored with
- * the steps grow stale as q_phi learns: all are inferred anew now and then. The policy sees them in
- * units of their spread, and what is not in the compact representation as zeros, so that replicas
- * with different graphs still have the same shape. */
+ * So it is an agent (learn/agent.h) whose context is the belief about theta. Stored beliefs grow
+ * stale as q_phi learns, so all are refreshed now and then. The policy sees them in units of their
+ * spread, and zeros for what is not in the compact representation, so that replicas with different
+ * graphs have the same shape. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,50 +26,51 @@
 #include "learn/causal_graph.h"
 #include "learn/refresh.h"
 
-#define FANSRL_OPTIONS(X)                                                                          \
-    X(INT, initial, 5000, 0, 1000000000, "steps of a seed with random actions to learn the graph") \
-    X(INT, model_every, 25, 1, 1000000, "steps of a seed between model updates, from then on")     \
-    X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                               \
-    X(INT, refresh, 500, 0, 1000000000, "steps of a seed between refreshes of stored beliefs")     \
-    X(CHOICE, belief, 0, "filter|prior", "corrected by what is seen, or only rolled forward")      \
-    X(FLAG, normalize, true, "show beliefs in units of their spread, of all together")             \
-    X(REAL, floor, 0.5, 1e-6, 1e6, "lower bound on the belief's scale")                            \
-    X(FLAG, log_std, false, "show the belief's log standard deviations, too")                      \
-    X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief")   \
-    X(FLAG, compact, true, "show only what can reach the reward in the graph")
+#define FANSRL_OPTIONS(X)                                                                        \
+    X(INT, initial, 5000, 0, 1000000000,                                                         \
+      "steps of a seed with random actions, to learn the graph")                                 \
+    X(INT, model_every, 25, 1, 1000000, "after that, steps of a seed between model updates")     \
+    X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                             \
+    X(INT, refresh, 500, 0, 1000000000, "steps of a seed between refreshes of stored beliefs")   \
+    X(CHOICE, belief, 0, "filter|prior", "correct beliefs by every step, or only predict them")  \
+    X(FLAG, normalize, true, "show beliefs in units of their overall spread")                    \
+    X(REAL, floor, 0.5, 1e-6, 1e6, "lower bound on the belief's scale")                          \
+    X(FLAG, log_std, false, "also show the belief's log standard deviations")                    \
+    X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief") \
+    X(FLAG, compact, true, "hide what has no path to the reward in the graph")
 OPTIONS_STRUCT(fansrl_options, FANSRL_OPTIONS)
-static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "the agent that adapts",
+static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the agent that adapts",
                      FANSRL_OPTIONS)
 
     enum {
         FILTER,
         PRIOR
     };                        /* o.belief */
-enum { DEFAULT_FACTORS = 8 }; /* of a kind, where the options do not say */
+enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
 
 typedef struct fansrl {
     const fansrl_options *o;
     fnvae_options *fo;
     const fans_env_info *info;
     int replicas, worlds, rows;
-    int d, m, n, width; /* n = p + q; a belief has n or, with log_std, 2 n numbers */
+    int d, m, n, width; /* n = p + q; width: numbers of a belief: n, or 2 n with log_std */
     agent *agent;
     fnvae *model;
     belief *belief;
     refresh *refresh;
     causal_graph *graph;
     pool *pool;
-    float *s_min;         /* (replicas, d): 1 where the policy sees a state, or 0 */
-    float *theta_min;     /* (replicas, n): likewise of theta */
+    float *s_min;         /* (replicas, d): 1 if the policy sees a state, else 0 */
+    float *theta_min;     /* (replicas, n): the same for theta */
     float *shift, *scale; /* (replicas, n): the units in which the policy sees theta */
-    bool *graph_left;     /* [replicas]: its file is written */
+    bool *graph_left;     /* [replicas]: graph.json is written */
     rng *windows;         /* [replicas] */
     arena *memory;
 } fansrl;
 
 /* ---- what the policy sees -------------------------------------------------------------------- */
 
-/* s^min and theta^min: the rest is zero. */
+/* s^min and theta^min; everything else is zero. */
 static void show(const void *self, int replica, units obs, units theta)
 {
     const fansrl *a = self;
@@ -77,13 +78,13 @@ static void show(const void *self, int replica, units obs, units theta)
     for (int i = 0; i < a->d; i++) obs.scale[i] *= a->s_min[replica * a->d + i];
     memcpy(theta.shift, a->shift + at, bytes);
     memcpy(theta.scale, a->scale + at, bytes);
-    for (int k = a->n; k < a->width; k++) { /* from -7 to 2, at first about -2 */
+    for (int k = a->n; k < a->width; k++) { /* log_std is from -7 to 2, at first about -2 */
         theta.shift[k] = 2;
         theta.scale[k] = 0.5f * a->theta_min[at + (size_t)(k - a->n)];
     }
 }
 
-/* Identify the compact representations by the graph. */
+/* Finds the compact representation in the graph. */
 static void find_compact(fansrl *a, int r)
 {
     const causal_graph *g = a->graph;
@@ -97,9 +98,8 @@ static void find_compact(fansrl *a, int r)
         theta_min[k] = all || (k < p ? g->theta_s_min[k] : g->theta_r_min[k - p]);
 }
 
-/* The units of theta: the spread of the stored beliefs as they are now, of all of theta^min
- * together. Latents keep their sizes relative to each other, so that those which carry nothing stay
- * small. */
+/* The unit of theta: the overall spread of theta^min in the stored beliefs. One unit for all
+ * latents keeps those that carry nothing small. */
 static void find_units(void *self, int r)
 {
     const fansrl *a = self;
@@ -132,7 +132,7 @@ static void copy_beliefs(const fansrl *a, float *to)
         memcpy(to + (size_t)i * width, belief_mean(a->belief, i), width * sizeof *to);
 }
 
-/* Predict theta. */
+/* Predicts theta. */
 static int look(void *self, const fans_moment *now, float *numbers)
 {
     fansrl *a = self;
@@ -141,7 +141,7 @@ static int look(void *self, const fans_moment *now, float *numbers)
     return rc;
 }
 
-/* Correct theta by what was seen; the paper's open loop leaves it as it was predicted. */
+/* Corrects theta by the step; the paper's open loop keeps the prediction. */
 static int correct(fansrl *a, const float *predicted)
 {
     int rc = belief_correct_begin(a->belief);
@@ -151,8 +151,8 @@ static int correct(fansrl *a, const float *predicted)
     return 0;
 }
 
-/* What is believed after a step is stored where an episode ends. Elsewhere nobody need wait for it:
- * other trainings may use the time. */
+/* The belief after a step is stored only if an episode ends. Otherwise do not wait for it: other
+ * trainings can use the time. */
 static bool any_ended(const fansrl *a, const fans_outcome *o)
 {
     bool any = false;
@@ -190,7 +190,8 @@ out:
     return rc;
 }
 
-/* While the second half of the initial steps is lived: which update should be done by now. */
+/* The update that should be done by now: they are spread over the second half of the initial steps.
+ */
 static int64_t update_due(const fansrl *a)
 {
     int64_t half = a->o->initial / 2, rest = a->o->initial - half;
@@ -248,28 +249,29 @@ static void free_fansrl(void *self)
 static int check_options(fansrl *a, const fans_algo_setup *s)
 {
     if (a->fo->observed)
-        return fans_fail(FANS_EINVAL, "fnvae.observed = true: fans infers the factors; the agent "
-                                      "that is shown them is the oracle");
-    if (a->o->initial < (int64_t)8 * a->fo->window * s->worlds)
         return fans_fail(FANS_EINVAL,
-                         "fans.initial = %d: too few steps to learn from; at least 8 windows of "
-                         "fnvae.window = %d in each of %d worlds",
-                         a->o->initial, a->fo->window, s->worlds);
+                         "fnvae.observed = true: fans infers the factors; to show them "
+                         "to an agent, use --algo oracle");
+    if (a->o->initial < (int64_t)8 * a->fo->window * s->worlds)
+        return fans_fail(
+            FANS_EINVAL,
+            "fans.initial = %d: too few steps to learn from; each of %d worlds needs at "
+            "least 8 windows of fnvae.window = %d steps",
+            a->o->initial, s->worlds, a->fo->window);
     if (a->fo->p == 0) a->fo->p = DEFAULT_FACTORS;
     if (a->fo->q == 0) a->fo->q = DEFAULT_FACTORS;
     return 0;
 }
 
-/* Windows are drawn once there are a few of them in every world's memory. */
+/* Windows are drawn once every lane has rows for a few of them. */
 static int check_replay(const fansrl *a, const replay *r)
 {
     int rows = replay_capacity(r), least = fnvae_least_rows(a->fo);
     if (rows >= least) return 0;
-    return fans_fail(
-        FANS_EINVAL,
-        "replay.steps is too small: of each of %d worlds %d rows are kept, and windows of "
-        "fnvae.window = %d need %d",
-        a->worlds, rows, a->fo->window, least);
+    return fans_fail(FANS_EINVAL,
+                     "replay.steps is too small: each of %d worlds keeps %d rows, but fnvae.window "
+                     "= %d needs %d",
+                     a->worlds, rows, a->fo->window, least);
 }
 
 static int record(void *self, nn_graph *g, replay *r)
@@ -360,7 +362,7 @@ static const float *belief_of(void *self, int row, int *n)
     return agent_numbers(a->agent, row);
 }
 
-/* The graph, once it is fixed: by the update after the initial steps. */
+/* Writes the graph once it is fixed, by the update after the initial steps. */
 static int leave(void *self, int r, const char *folder)
 {
     fansrl *a = agent_context(self);
@@ -425,8 +427,8 @@ out:
 static fans_option_group_fn *const groups[] = {fansrl_option_group, fnvae_option_group,
                                                sac_option_group, replay_option_group, NULL};
 
-/* The model's sizes, and what differs for one that keeps learning: it starts with fewer updates,
- * and at a rate that keeps up with what the policy brings. */
+/* The model's sizes, and differences because it keeps learning: fewer updates to start with, and a
+ * learning rate that keeps up with the policy. */
 static const fans_preset presets[] = {
     {"paper", FNVAE_PRESET_PAPER "p = 20\nq = 20\nupdates = 3000\nlr_end = 3e-4\n"},
     {"standard", FNVAE_PRESET_STANDARD "updates = 3000\nlr_end = 3e-4\n"},
@@ -436,7 +438,7 @@ static const fans_preset presets[] = {
 
 const fans_algo_def algo_fansrl = {.abi = FANS_ALGO_ABI,
                                    .name = "fans",
-                                   .help = "FANS-RL: infers what changes, and adapts to it",
+                                   .help = "FANS-RL: infers what changes and adapts to it",
                                    .told = FANS_TOLD_BOUNDARIES,
                                    .groups = groups,
                                    .presets = presets,

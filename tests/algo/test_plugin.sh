@@ -39,7 +39,7 @@ wrong() { # NAME CODE TEXT
     cc -shared -fPIC -I "$root/include" "$1.c" -o "$1.so" 2>/dev/null || complain "$1.c does not compile"
     refuses 2 "train: --algo: ./$1.so: $3" train "$task" --algo "./$1.so" --out bad
 }
-wrong nothing 'int x;' "exports no 'const fans_algo_def fans_algo'"
+wrong nothing 'int x;' "does not export 'const fans_algo_def fans_algo'"
 wrong old 'FANS_API const fans_algo_def fans_algo = {.abi = 999};' "built for algorithm ABI 999, this FANS has"
 wrong part 'FANS_API const fans_algo_def fans_algo = {.abi = FANS_ALGO_ABI, .name = "x", .help = "x"};' "fans_algo.act is missing"
 refuses 2 "train: --algo: ./none.so: cannot load" train "$task" --algo ./none.so --out bad

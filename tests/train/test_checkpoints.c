@@ -118,7 +118,7 @@ static void runs_without_a_common_step_are_refused_and_kept(void **state)
     save_both(&s, rig_folder(folder, sizeof folder));
     place(&s, 1, folder, NOW, FIRST);
     assert_true(rig_open(&t, TASK, "sac", folder, 0, RUNS, 1) < 0);
-    assert_non_null(strstr(fans_error(), "stand at different steps"));
+    assert_non_null(strstr(fans_error(), "are at different steps"));
     for (int r = 0; r < RUNS; r++) {
         size_t n;
         void *kept = rig_read(folder_of(folder, r), NOW, &n);

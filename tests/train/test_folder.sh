@@ -55,7 +55,7 @@ refuses 1 "cut/metrics.csv: is damaged: it holds a zero byte" report cut --out p
 # a finished run whose checkpoint is gone is not begun anew
 rm -rf cut && cp -r whole cut
 rm cut/checkpoint.safetensors
-refuses 1 "cut: has a result.json, but no checkpoint to go on from" "${sac[@]}" --steps 2000 --out cut
+refuses 1 "cut: has a result.json, but no checkpoint to resume from" "${sac[@]}" --steps 2000 --out cut
 cmp -s whole/metrics.csv cut/metrics.csv || complain "a refused training changed metrics.csv"
 
 # a run that was made longer is not done any more

@@ -109,7 +109,7 @@ cmp -s "$folder/a/model.safetensors" "$folder/old/model.safetensors" || complain
 head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
 refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
 head -12 "$folder/life.csv" >"$folder/short.csv"
-refuses 1 "$folder/short.csv: 11 transitions: fewer than fnvae.window = 20" model fit "$folder/task.ini" \
+refuses 1 "$folder/short.csv: 11 transitions are fewer than fnvae.window = 20" model fit "$folder/task.ini" \
     --data "$folder/short.csv"
 echo "a,b" >"$folder/other.csv"
 refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"

@@ -312,7 +312,7 @@ static void runs_may_leave_their_training_and_come_back(void **state)
         rig_close(&x);
         if (r > 0) continue; /* the others still stand at 60 */
         assert_int_equal(rig_open_tasks(&x, PAIR, 2, "sac", together, 3, 2, 2), FANS_EFORMAT);
-        assert_non_null(strstr(fans_error(), "stand at different steps"));
+        assert_non_null(strstr(fans_error(), "are at different steps"));
     }
     if (rig_open_tasks(&x, PAIR, 2, "sac", together, 3, 2, 2) < 0) fail_msg("%s", fans_error());
     assert_int_equal(training_run(x.training, NULL, NULL), 0);
@@ -454,12 +454,13 @@ static void damaged_checkpoints_are_refused_and_kept(void **state)
     }
     /* something else altogether, and the checkpoint of another algorithm */
     write_file(folder, "checkpoint.safetensors", "hello", 5);
-    expect_refusal(folder, "sac", "not a sound checkpoint");
+    expect_refusal(folder, "sac", "damaged, or not a checkpoint");
     write_file(folder, "checkpoint.safetensors", good, n);
     char ini[96];
     snprintf(ini, sizeof ini, "%s/config.ini", folder);
     unlink(ini);
-    expect_refusal(folder, "oracle", "belongs to 'sac on pendulum', not to 'oracle on pendulum'");
+    expect_refusal(folder, "oracle",
+                   "is a checkpoint of 'sac on pendulum', not of 'oracle on pendulum'");
     /* the good one still works */
     unlink(ini);
     if (rig_open(&t, TASKS[0], "sac", folder, 1, 1, 1) < 0) fail_msg("%s", fans_error());
@@ -479,7 +480,8 @@ static void another_run_in_the_folder_is_refused(void **state)
         fail_msg("%s", fans_error());
     rig_close(&t);
     assert_true(rig_open(&t, TASKS[0], "sac", folder, 2, 1, 1) < 0);
-    assert_non_null(strstr(fans_error(), "is another run: it has 'seed = 1', this one 'seed = 2'"));
+    assert_non_null(strstr(
+        fans_error(), "holds a different run; its config has 'seed = 1', this one 'seed = 2'"));
     assert_true(rig_open(&t, TASKS[2], "sac", folder, 1, 1, 1) < 0);
     rig_remove(folder);
 }
