@@ -54,7 +54,7 @@ def close(name, ours, theirs, tolerance=1e-6):
 
 
 def test_critics_train_a_recurrent_encoder_as_pytorch_would(build):
-    d = json.loads(subprocess.run([build / "parity_double_recurrent"], check=True, capture_output=True, text=True).stdout)
+    d = json.loads(subprocess.run([build / "parity_recurrent_double"], check=True, capture_output=True, text=True).stdout)
     w = {k: torch.tensor(v["value"]).reshape(v["shape"]) for k, v in d["window"].items()}
     actor, critic, encoder = (tensors(d["before"][k], True) for k in ("actor", "critic", "encoder"))
     target, temp = tensors(d["before"]["target"]), tensors(d["before"]["temp"])["log"].exp().reshape(1)

@@ -1,4 +1,4 @@
-/* double_recurrent.c - SAC whose critics read a recurrent encoder, in double precision: parameters,
+/* recurrent_double.c - SAC whose critics read a recurrent encoder, in double precision: parameters,
  * noise, losses and gradients of one update as JSON, for the comparison with PyTorch. Windows of T
  * steps with resets and a mask; the target reads the encoder one step later, without a gradient. It
  * includes the file itself, because the losses are nobody else's business. */
