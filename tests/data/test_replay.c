@@ -14,7 +14,7 @@
 static const int LENGTHS[] = {5, 3, 5, 1, 4, 5, 2};
 enum { EPISODES = 7, HORIZON = 5 };
 
-/* One lane, whose rows have a number and a byte of one's own beside them. */
+/* One replica; every row also has a column with a number and one with a byte. */
 enum { NUMBER, BYTE };
 
 static replay *new_replay(int worlds, int steps, int horizon)
