@@ -1,11 +1,11 @@
-/* bench_cuda.c - whole training steps on a GPU, beside PyTorch's where that is there.
+/* bench_cuda.c - whole training steps on a GPU, compared with PyTorch's if it is installed.
  *
  *     bench_cuda [--seconds S] [--only NAME] [--peer COMMAND]
  *
- * Time is that of many queued steps up to the end of the last, divided by their number: the median
- * of five. The floor is the larger of arithmetic and memory traffic: matrix products at the rate
- * given for their precision, every parameter and moment once per step, every activation and its
- * gradient written once and read twice. COMMAND prints lines "name seconds …";
+ * The time is that of many queued steps until the last has finished, divided by their number: the
+ * median of five. The floor is the larger of arithmetic and memory traffic: matrix products at the
+ * rate given for their precision, every parameter and moment once per step, every activation and
+ * its gradient written once and read twice. COMMAND prints lines "name seconds …";
  * bench/peers/cuda_torch.py does so. */
 #include <stdio.h>
 #include <stdlib.h>

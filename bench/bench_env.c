@@ -2,10 +2,11 @@
  *
  *     bench_env [--json F] [--rounds N]
  *
- * An environment's side is all that a learner pays: schedule, factors, actions, sub-steps, checks,
- * observation, reward, resets, thread pool. The bare side calls mj_step as often, from the very
- * states that the environment went through, so that both see the same contacts. Both take turns,
- * and the best round of each counts: other programs can only make a round slower. */
+ * The environment's side is everything that an agent pays for: schedule, factors, actions,
+ * sub-steps, checks, observation, reward, resets, thread pool. The bare side calls mj_step as
+ * often, from the very states that the environment went through, so that both see the same
+ * contacts. Both take turns, and the best round of each counts: other programs can only make a
+ * round slower. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@
 
 enum { WORLDS = 16, STEPS = 100, MOST_THREADS = 2 }; /* a round is STEPS steps of all WORLDS */
 
-/* `mujoco`: there is something bare to compare with. `constants`: a change that needs mj_setConst
- * comes with every step, so the bare side calls it too. */
+/* `mujoco`: there is a bare side to compare with. `constants`: every step has a change that needs
+ * mj_setConst, so the bare side calls it too. */
 static const struct row {
     const char *name, *ini;
     bool mujoco, constants;
@@ -42,7 +43,7 @@ static const struct row {
     {"sawyer_peg", "[env]\nname = sawyer_peg\n", true, false},
 };
 
-/* A simulator for bare stepping, and the states that an environment went through in it. */
+/* A simulator for bare stepping, and the states of an environment's steps. */
 typedef struct bare {
     void *env;
     sim *s;
@@ -59,7 +60,7 @@ typedef struct bench {
     world_buffers b;
     float *actions; /* (STEPS, WORLDS, act_dim) */
     arena *arena;
-    bare bare[WORLDS]; /* as many as there are worlds: the caches are as full */
+    bare bare[WORLDS]; /* one per world, so that caches are as full */
     int threads;
 } bench;
 
@@ -146,7 +147,7 @@ static void bench_free(bench *k)
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-/* The part of all bare steps that falls to one thread. */
+/* One thread's share of all bare steps. */
 typedef struct share {
     bench *k;
     int first, last;
@@ -180,7 +181,7 @@ static double cpu_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Best time on the wall and total processor time of rounds. */
+/* Best wall time and total processor time of rounds. */
 typedef struct timing {
     double best, cpu, wall_start, cpu_start;
 } timing;

@@ -47,7 +47,7 @@ static fnvae_options options_of(const char *preset)
     return o;
 }
 
-/* A life of noise, and windows of it with a change of segment every ten steps. */
+/* A lifetime of noise, and windows of it with a new segment every ten steps. */
 static void live(replay *r, int count)
 {
     rng draws = rng_stream(0, "bench", 0);
@@ -78,7 +78,7 @@ static void fill(fnvae *f, const replay *r)
     mem_free(rows);
 }
 
-/* Seconds of one update, at the update number `at`: it says whether masks are learned. */
+/* Seconds of one update, at update number `at`, which determines whether masks are learned. */
 static double time_updates(fnvae *f, int64_t at, double budget)
 {
     int n = 0;
@@ -112,7 +112,7 @@ static result measure(nn_backend *cpu, const char *preset, double budget)
     replay *r;
     fnvae *f;
     belief *b;
-    o.updates = 100000000; /* rates and masks stay as they are while we look */
+    o.updates = 100000000; /* so that rates and masks stay constant */
     replay_shape z = {.replicas = 1,
                       .worlds = WORLDS,
                       .steps = 2 * o.window,

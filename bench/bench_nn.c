@@ -1,12 +1,12 @@
 /* bench_nn.c - whole training steps of the numeric core: time, GFLOP/s, the share of the machine's
- * GEMM ceiling on the same shapes, and the ratio to PyTorch where it is there.
+ * GEMM ceiling on the same shapes, and the ratio to PyTorch if it is installed.
  *
  *     bench_nn [--threads N] [--seconds S] [--only NAME] [--json F] [--peer COMMAND]
  *     bench_nn --profile --threads 1
  *
- * The ceiling: every matrix product of the step, as one whole call of the library, run by all
- * threads at once on their own memory; nothing else is done. COMMAND must print one line "name
- * seconds" per step; bench/peers/nn_torch.py does so. */
+ * The ceiling: every matrix product of the step, as one call of the library, run by all threads at
+ * once on their own memory; nothing else. COMMAND must print one line "name seconds" per step;
+ * bench/peers/nn_torch.py does so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ typedef struct bench {
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-/* Best of five: the time of fn, called often enough to fill a fifth of the budget each. */
+/* Best of five: the time of fn, each called often enough to fill a fifth of the budget. */
 static double time_of(double budget, void (*fn)(void *), void *arg)
 {
     double start = os_now();

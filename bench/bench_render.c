@@ -3,8 +3,8 @@
  *     bench_render [repeats]        FANS_GL=egl|osmesa chooses the GL; OSMesa by default
  *
  * GL draws with shadows, reflections, skybox and multisampling off. Each figure is the fastest of
- * several rounds, which other load on the machine disturbs least; poses up to date, pixels in
- * memory. The ray caster uses one thread, llvmpipe as many as there are cores. */
+ * several rounds, which other load disturbs least, from updated poses to pixels in memory. The ray
+ * caster uses one thread, llvmpipe one per core. */
 #include <stdio.h>
 #include <stdlib.h>
 

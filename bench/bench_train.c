@@ -5,10 +5,11 @@
  *
  * Pendulum with the setting of RLtools' benchmark (64-64, batch 100, one update per step) and
  * Half-Cheetah with the default one (256-256, batch 256), under SAC and under FANS; environments,
- * acting, replay and updates included. The clock starts when SAC does: with FANS, behind the
- * initial steps. "saving" is the checkpoint at the end, "rest" what is none of the others. On a GPU
- * updates are only queued: waiting for them counts as acting or observing. --ini adds settings to
- * every row. */
+ * acting, replay and updates included. The clock starts when SAC does: with FANS, after the
+ * initial steps. "saving" is the checkpoint at the end, "rest" is everything else. On a GPU updates
+ * are only queued: waiting for them counts as acting or observing. --ini adds settings to every
+ * row.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static void must(int rc)
     exit(1);
 }
 
-/* Where the clock stood when it was started. */
+/* Progress when the clock started. */
 typedef struct start {
     const row *row;
     bool started;
@@ -123,7 +124,7 @@ static void bench(row *r, const setting *o)
     task_free(t);
     config_free(s.config);
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command) != 0) fprintf(stderr, "bench_train: %s is left over\n", folder);
+    if (system(command) != 0) fprintf(stderr, "bench_train: cannot remove %s\n", folder);
 }
 
 static json_t *print_row(const row *r, int seeds)

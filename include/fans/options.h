@@ -15,9 +15,10 @@
  *
  *     FANS_OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic", SAC_OPTIONS)
  *
- * REAL fields are double, INT int, FLAG bool, CHOICE an int counted from 0 along the list, TEXT an
- * array of FANS_OPTION_TEXT characters. A text that would not read back from a config file is
- * refused: one with control characters, with spaces at an end, or with what begins a comment. */
+ * REAL fields are double, INT int, FLAG bool, CHOICE an int (the position in the list, from 0),
+ * TEXT an array of FANS_OPTION_TEXT characters. A text that a config file could not hold is
+ * refused: one with control characters, with spaces at either end, or with the start of a comment.
+ */
 #ifndef FANS_OPTIONS_H
 #define FANS_OPTIONS_H
 
@@ -46,7 +47,7 @@ typedef struct fans_option {
 } fans_option;
 
 typedef struct fans_option_group {
-    const char *section; /* of the config file; a trailing '*' means one section per name */
+    const char *section; /* of the config file; with a trailing '*', one section per name */
     const char *help;
     const fans_option *options;
     size_t count;

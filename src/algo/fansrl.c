@@ -1,19 +1,18 @@
 /* fansrl.c - FANS-RL: factored adaptation for worlds that change (algorithms 1 and A3 of the
  * paper).
  *
- * First the initial steps, lived with random actions: the FN-VAE learns from them what changes,
- * and the graph. Then the graph is fixed, s^min and theta^min follow from it, and at every step
+ * First come the initial steps, with random actions: from them the FN-VAE learns what changes, and
+ * the graph. Then the graph is fixed, s^min and theta^min follow from it, and at every step
  *
- *     predict theta where a segment begins          p_gamma
+ *     predict theta if a segment starts             p_gamma
  *     act by pi(a | s^min, theta^min)
  *     update the FN-VAE with the graph fixed
  *     update the policy                             SAC
- *     live the step, correct theta by it, store     q_phi
+ *     make the step, correct theta by it, store     q_phi
  *
- * So it is an agent (learn/agent.h) whose context is the belief about theta. Beliefs stored with
- * the steps grow stale as q_phi learns: all are inferred anew now and then. The policy sees them in
- * units of their spread, and what is not in the compact representation as zeros, so that replicas
- * with different graphs still have the same shape. */
+ * So it is an agent (learn/agent.h) whose context is the belief about theta. Stored beliefs grow
+ * stale as q_phi learns, so all are refreshed now and then. The policy sees the compact
+ * representation (learn/compact.h). */
 #include <stdio.h>
 
 #include "algo/registry.h"
@@ -24,21 +23,22 @@
 #include "learn/inference.h"
 
 enum { FILTER, PRIOR };       /* the option `belief` */
-enum { DEFAULT_FACTORS = 8 }; /* of a kind, where the options do not say */
+enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
 
-#define FANSRL_OPTIONS(X)                                                                          \
-    X(INT, initial, 5000, 0, 1000000000, "steps of a seed with random actions to learn the graph") \
-    X(INT, model_every, 25, 1, 1000000, "steps of a seed between model updates, from then on")     \
-    X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                               \
-    X(INT, refresh, 500, 0, 1000000000, "steps of a seed between refreshes of stored beliefs")     \
-    X(CHOICE, belief, 0, "filter|prior", "corrected by what is seen, or only rolled forward")      \
-    X(FLAG, normalize, true, "show beliefs in units of their spread, of all together")             \
-    X(REAL, floor, 0.5, 1e-6, 1e6, "lower bound on the belief's scale")                            \
-    X(FLAG, log_std, false, "show the belief's log standard deviations, too")                      \
-    X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief")   \
-    X(FLAG, compact, true, "show only what can reach the reward in the graph")
+#define FANSRL_OPTIONS(X)                                                                        \
+    X(INT, initial, 5000, 0, 1000000000,                                                         \
+      "steps of a seed with random actions, to learn the graph")                                 \
+    X(INT, model_every, 25, 1, 1000000, "after that, steps of a seed between model updates")     \
+    X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                             \
+    X(INT, refresh, 500, 0, 1000000000, "steps of a seed between refreshes of stored beliefs")   \
+    X(CHOICE, belief, 0, "filter|prior", "correct beliefs by every step, or only predict them")  \
+    X(FLAG, normalize, true, "show beliefs in units of their overall spread")                    \
+    X(REAL, floor, 0.5, 1e-6, 1e6, "lower bound on the belief's scale")                          \
+    X(FLAG, log_std, false, "also show the belief's log standard deviations")                    \
+    X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief") \
+    X(FLAG, compact, true, "hide what has no path to the reward in the graph")
 OPTIONS_STRUCT(fansrl_options, FANSRL_OPTIONS)
-static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "the agent that adapts",
+static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the agent that adapts",
                      FANSRL_OPTIONS)
 
     typedef struct fansrl {
@@ -50,7 +50,7 @@ static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "the agent tha
     inference theta;
     causal_graph *graph;
     compact seen;
-    bool *graph_left; /* [replicas]: its file is written */
+    bool *graph_left; /* [replicas]: graph.json is written */
     rng *windows;     /* [replicas] */
     pool *pool;
     arena *memory;
@@ -64,7 +64,7 @@ static void start(void *self)
     for (int i = 0; i < a->rows; i++) belief_reset(a->theta.belief, i);
 }
 
-/* Predict theta. */
+/* Predicts theta. */
 static int look(void *self, const fans_moment *now, float *numbers)
 {
     fansrl *a = self;
@@ -73,7 +73,7 @@ static int look(void *self, const fans_moment *now, float *numbers)
     return rc;
 }
 
-/* The paper's open loop leaves theta as it was predicted. */
+/* The paper's open loop keeps theta as predicted. */
 static void undo_correction(fansrl *a, const float *predicted)
 {
     if (a->o->belief == FILTER || agent_steps(a->agent) <= a->o->initial) return;
@@ -88,8 +88,8 @@ static bool any_ended(const fansrl *a, const fans_outcome *o)
     return any;
 }
 
-/* Correct theta by the step. What is believed after it is stored where an episode ends; elsewhere
- * nobody need wait for it, and other trainings may use the time. */
+/* Corrects theta by the step. The belief after it is stored only if an episode ends; otherwise do
+ * not wait for it: other trainings can use the time. */
 static int note(void *self, const fans_moment *before, const float *action, const fans_outcome *o,
                 bool learn, float *numbers, float *ends)
 {
@@ -110,7 +110,8 @@ static void show(const void *self, int replica, units obs, units theta)
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-/* While the second half of the initial steps is lived: which update should be done by now. */
+/* The update that should be done by now: they are spread over the second half of the initial steps.
+ */
 static int64_t update_due(const fansrl *a)
 {
     int64_t half = a->o->initial / 2, rest = a->o->initial - half;
@@ -120,7 +121,7 @@ static int64_t update_due(const fansrl *a)
     return lived >= rest ? last : first + (last - first) * lived / rest;
 }
 
-/* The units of theta: by the stored beliefs as they are now. */
+/* The units of theta, from the stored beliefs. */
 static void find_units(void *self, int r)
 {
     fansrl *a = self;
@@ -139,7 +140,7 @@ static int refresh_all(fansrl *a)
     return 0;
 }
 
-/* Learn model and graph; in the end, fix the graph and identify the compact representations. */
+/* Learns model and graph; at the end, fixes the graph and finds the compact representations. */
 static int learn_graph(fansrl *a)
 {
     int64_t due = update_due(a) - a->theta.model->update;
@@ -181,26 +182,27 @@ static void free_fansrl(void *self)
 static int check_options(const fansrl *a)
 {
     if (a->fo->observed)
-        return fans_fail(FANS_EINVAL, "fnvae.observed = true: fans infers the factors; the agent "
-                                      "that is shown them is the oracle");
-    if (a->o->initial < (int64_t)8 * a->fo->window * a->worlds)
         return fans_fail(FANS_EINVAL,
-                         "fans.initial = %d: too few steps to learn from; at least 8 windows of "
-                         "fnvae.window = %d in each of %d worlds",
-                         a->o->initial, a->fo->window, a->worlds);
+                         "fnvae.observed = true: fans infers the factors; to show them "
+                         "to an agent, use --algo oracle");
+    if (a->o->initial < (int64_t)8 * a->fo->window * a->worlds)
+        return fans_fail(
+            FANS_EINVAL,
+            "fans.initial = %d: too few steps to learn from; each of %d worlds needs at "
+            "least 8 windows of fnvae.window = %d steps",
+            a->o->initial, a->worlds, a->fo->window);
     return 0;
 }
 
-/* Windows are drawn once there are a few of them in every world's memory. */
+/* Windows are drawn once every lane has rows for a few of them. */
 static int check_replay(const fansrl *a, const replay *r)
 {
     int rows = replay_capacity(r), least = fnvae_least_rows(a->fo);
     if (rows >= least) return 0;
-    return fans_fail(
-        FANS_EINVAL,
-        "replay.steps is too small: of each of %d worlds %d rows are kept, and windows of "
-        "fnvae.window = %d need %d",
-        a->worlds, rows, a->fo->window, least);
+    return fans_fail(FANS_EINVAL,
+                     "replay.steps is too small: each of %d worlds keeps %d rows, but fnvae.window "
+                     "= %d needs %d",
+                     a->worlds, rows, a->fo->window, least);
 }
 
 static int record(void *self, nn_graph *g, replay *r)
@@ -269,7 +271,7 @@ static const float *belief_of(void *self, int row, int *n)
     return agent_numbers(a->agent, row);
 }
 
-/* The graph, once it is fixed. */
+/* Writes the graph once it is fixed. */
 static int leave(void *self, int r, const char *folder)
 {
     fansrl *a = agent_context(self);
@@ -338,8 +340,8 @@ out:
 static fans_option_group_fn *const groups[] = {fansrl_option_group, fnvae_option_group,
                                                sac_option_group, replay_option_group, NULL};
 
-/* The model's sizes, and what differs for one that keeps learning: it starts with fewer updates,
- * and at a rate that keeps up with what the policy brings. */
+/* The model's sizes, and differences because it keeps learning: fewer updates to start with, and a
+ * learning rate that keeps up with the policy. */
 static const fans_preset presets[] = {
     {"paper", FNVAE_PRESET_PAPER "p = 20\nq = 20\nupdates = 3000\nlr_end = 3e-4\n"},
     {"standard", FNVAE_PRESET_STANDARD "updates = 3000\nlr_end = 3e-4\n"},
@@ -349,7 +351,7 @@ static const fans_preset presets[] = {
 
 const fans_algo_def algo_fansrl = {.abi = FANS_ALGO_ABI,
                                    .name = "fans",
-                                   .help = "FANS-RL: infers what changes, and adapts to it",
+                                   .help = "FANS-RL: infers what changes and adapts to it",
                                    .told = FANS_TOLD_BOUNDARIES,
                                    .groups = groups,
                                    .presets = presets,

@@ -1,4 +1,4 @@
-/* null.c - does nothing: the return that no effort gives. */
+/* null.c - does nothing: the return without any action. */
 #include <string.h>
 
 #include "algo/registry.h"

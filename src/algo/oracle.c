@@ -1,22 +1,22 @@
 /* oracle.c - SAC that sees the true factors: the upper bound.
  *
- * Shown are the factors that a schedule moves: scaled to [-1, 1] by the values between which they
- * move, or, where they jump among a few values, as one number per value that is 1 for the present
- * one. The successor of a step is judged with the factors that hold there: those of the next step,
- * or, where an episode ends, the old ones. With a delay it still sees, during the first steps of a
- * segment, the factors of the last one (at first zeros): the bound for agents that must find out
- * first. */
+ * It sees the factors that a schedule moves: scaled to [-1, 1] by their range, or one-hot if they
+ * jump among a few values. The successor of a step is evaluated with the factors that hold there:
+ * those of the next step or, if the episode ends, the old ones. With a delay it sees the last
+ * segment's factors (at first zeros) during the first steps of a segment: the bound for agents that
+ * must first find out. */
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "learn/agent.h"
 
-#define ORACLE_OPTIONS(X) \
-    X(INT, delay, 0, 0, 1000000, "first steps of a segment in which it sees the last one's factors")
+#define ORACLE_OPTIONS(X)        \
+    X(INT, delay, 0, 0, 1000000, \
+      "first steps of a segment where it still sees the last segment's factors")
 OPTIONS_STRUCT(oracle_options, ORACLE_OPTIONS)
 static OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle",
-                     "sac that sees the true factors", ORACLE_OPTIONS)
+                     "SAC that sees the true factors", ORACLE_OPTIONS)
 
     typedef struct truth {
     const fans_movements *moving; /* [replicas] */
@@ -61,7 +61,7 @@ static void show_all(const truth *t, int i, const double *factors, float *to)
 static void start(void *self)
 {
     truth *t = self;
-    for (int i = 0; i < t->rows; i++) t->since[i] = -1; /* the first step begins a segment, too */
+    for (int i = 0; i < t->rows; i++) t->since[i] = -1; /* the first step starts a segment, too */
 }
 
 static int look(void *self, const fans_moment *now, float *numbers)

@@ -1,4 +1,4 @@
-/* plugin.c - what algorithms call, those in shared libraries too. */
+/* plugin.c - what algorithms call, including those in shared libraries. */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* random.c - uniform actions: the return of pure chance. */
+/* random.c - uniform random actions: the return of pure chance. */
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"

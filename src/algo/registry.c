@@ -1,4 +1,4 @@
-/* registry.c - the list of algorithms, and dlopen for those of one's own. */
+/* registry.c - the list of algorithms, and dlopen for those in shared libraries. */
 #include "algo/registry.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ static const fans_algo_def *const builtin[] = {
 
 enum { BUILTIN = sizeof builtin / sizeof *builtin, LOADED_MOST = 16 };
 
-/* Agents live as long as the process may: libraries are not closed. */
+/* Libraries stay open: agents may live as long as the process. */
 static const fans_algo_def *loaded[LOADED_MOST];
 static int loaded_count;
 
@@ -41,7 +41,8 @@ const char *algo_told(const fans_algo_def *a)
 static int check_def(const fans_algo_def *d, const char *path)
 {
     const char *missing = NULL;
-    if (!d) return fans_fail(FANS_EFORMAT, "%s: exports no 'const fans_algo_def fans_algo'", path);
+    if (!d)
+        return fans_fail(FANS_EFORMAT, "%s: does not export 'const fans_algo_def fans_algo'", path);
     if (d->abi != FANS_ALGO_ABI)
         return fans_fail(FANS_ENOSUP,
                          "%s: built for algorithm ABI %d, this FANS has %d: rebuild it", path,
@@ -54,23 +55,25 @@ static int check_def(const fans_algo_def *d, const char *path)
     if (missing) return fans_fail(FANS_EFORMAT, "%s: fans_algo.%s is missing", path, missing);
     for (int i = 0; i < algo_count(); i++)
         if (algo_at(i) != d && !strcmp(algo_at(i)->name, d->name))
-            return fans_fail(FANS_EINVAL, "%s: there is an algorithm '%s' already", path, d->name);
+            return fans_fail(FANS_EINVAL,
+                             "%s: an algorithm '%s' exists already; choose another name", path,
+                             d->name);
     return 0;
 }
 
 static int keep(const fans_algo_def *d, const char *path)
 {
     for (int i = 0; i < loaded_count; i++)
-        if (loaded[i] == d) return 0; /* the same library, named again */
+        if (loaded[i] == d) return 0; /* the same library again */
     if (loaded_count == LOADED_MOST)
-        return fans_fail(FANS_EINVAL, "%s: more than %d libraries", path, LOADED_MOST);
+        return fans_fail(FANS_EINVAL, "%s: cannot load more than %d libraries", path, LOADED_MOST);
     loaded[loaded_count++] = d;
     return 0;
 }
 
 static int load(const fans_algo_def **out, const char *path)
 {
-    char here[4096]; /* without a slash, dlopen would look among the system's libraries */
+    char here[4096]; /* without a slash, dlopen would search the system's libraries */
     int rc = 0;
     if (snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path) >=
         (int)sizeof here)

@@ -1,4 +1,4 @@
-/* registry.h - finding an algorithm: by its name, or in a shared library. */
+/* registry.h - finds an algorithm by its name, or in a shared library. */
 #ifndef ALGO_REGISTRY_H
 #define ALGO_REGISTRY_H
 
@@ -8,10 +8,10 @@
 #include "algo/list.h"
 #undef X
 
-/* A name, or the path of a library, which stays loaded. */
+/* By name, or by the path of a library, which stays loaded. */
 int algo_find(const fans_algo_def **out, const char *name);
 
-/* All that are known: the built-in ones, then what was loaded. */
+/* All known algorithms: the built-in ones, then the loaded ones. */
 int algo_count(void);
 const fans_algo_def *algo_at(int i);
 

@@ -9,13 +9,13 @@ static int open_sac(void **out, const fans_algo_setup *setup)
 
 static fans_option_group_fn *const groups[] = {sac_option_group, replay_option_group, NULL};
 
-/* Of the base learner, under all methods. */
+/* Of SAC under all methods. */
 static const fans_preset presets[] = {
     {"paper", ""}, {"standard", ""}, {"small", "[sac]\nupdate_every = 5\n"}, {0}};
 
 const fans_algo_def algo_sac = {.abi = FANS_ALGO_ABI,
                                 .name = "sac",
-                                .help = "soft actor-critic without knowledge of change",
+                                .help = "soft actor-critic that knows nothing of change",
                                 .told = FANS_TOLD_NOTHING,
                                 .groups = groups,
                                 .presets = presets,

@@ -1,8 +1,8 @@
 /* stack.c - SAC that sees the last k steps: the simplest memory there is.
  *
- * Beside the state, policy and critics read the k steps before it, the latest first: observation,
- * action, reward, whether the world ended; then whether each is of the same episode. Before birth
- * there are zeros. In batches the steps are gathered from the replay: nothing more is stored. */
+ * With the state, policy and critics read the k steps before it, the latest first: observation,
+ * action, reward, terminated; then for each whether it is of the same episode. Zeros stand in for
+ * missing steps. Batches gather the steps from the replay, so nothing more is stored. */
 #include <string.h>
 
 #include "algo/registry.h"
@@ -11,18 +11,19 @@
 #include "learn/agent.h"
 
 enum { MOST = 1000 };
-#define STACK_OPTIONS(X) X(INT, steps, 10, 1, MOST, "last steps that policy and critics see")
+#define STACK_OPTIONS(X) \
+    X(INT, steps, 10, 1, MOST, "number of last steps that policy and critics see")
 OPTIONS_STRUCT(stack_options, STACK_OPTIONS)
-static OPTIONS_GROUP(stack_option_group, stack_options, "stack", "sac that sees its last steps",
+static OPTIONS_GROUP(stack_option_group, stack_options, "stack", "SAC that sees its last steps",
                      STACK_OPTIONS)
 
     typedef struct stack {
-    int k, rows, d, m, step; /* step: numbers of one, as the replay has them */
+    int k, rows, d, m, step; /* step: numbers of one step, as in the replay */
     const replay *replay;
-    staged at[2], same[2]; /* of a batch's rows, and of their successors: (1, batch, k) */
+    staged at[2], same[2]; /* of a batch's rows, and their successors: (1, batch, k) */
 } stack;
 
-/* The step becomes the latest of its row; at an episode's end none is of the one to come. */
+/* Puts a step first. At an episode's end, no step belongs to the episode to come. */
 static void push(const stack *s, float *steps, const float *obs, const float *action, float reward,
                  bool terminated, bool ended)
 {
@@ -77,7 +78,7 @@ static void fill(void *self, int replica, const int32_t *at, const int32_t *next
     fill_rows(self, replica, next, true);
 }
 
-/* Earlier observations are seen in the units of the present one. */
+/* Earlier observations have the units of the current one. */
 static void show(const void *self, int replica, units obs, units steps)
 {
     const stack *s = self;

@@ -1,7 +1,7 @@
 /* checkpoint.c - writing and reading safetensors: a length, a JSON header, then the numbers.
  *
- * The header is built by hand, because its layout is fixed and it must be padded; it is read with
- * jansson, and every rule of the format is checked, for a file may come from anywhere. */
+ * The header is written by hand, because its layout is fixed and it must be padded. It is read with
+ * jansson, and every rule of the format is checked: a file may come from anywhere. */
 #include "data/checkpoint.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ struct checkpoint {
     text header;
     char *file; /* header and numbers */
     size_t capacity;
-    size_t at;     /* where the numbers end so far */
+    size_t at;     /* end of the numbers so far */
     char *staging; /* an item to be compressed */
     size_t largest;
     ZSTD_CCtx *zstd;
@@ -88,7 +88,7 @@ static void print_shape(text *t, const state_item *item)
     text_add(t, "]");
 }
 
-/* Puts an item's bytes at `to` and returns how many; 0 on a failure of the compressor. */
+/* Writes an item's bytes to `to` and returns their number; 0 if compression fails. */
 static size_t put_item(checkpoint *c, const state_item *item, char *to, size_t room)
 {
     size_t n = state_item_bytes(item);
@@ -102,9 +102,9 @@ static size_t put_item(checkpoint *c, const state_item *item, char *to, size_t r
     return ZSTD_isError(packed) ? 0 : packed;
 }
 
-/* Arrays stand in the order of their alignment, as readers expect: 8 bytes, then 4, then 1, among
- * them all that is compressed. */
-static bool stands_in(int pass, const state_item *item)
+/* Arrays are ordered by alignment, as readers expect: 8 bytes, then 4, then 1. Compressed arrays
+ * are bytes. */
+static bool belongs_to(int pass, const state_item *item)
 {
     static const size_t align[] = {8, 4, 1};
     return (item->compress ? 1 : state_type_bytes(item->type)) == align[pass];
@@ -113,9 +113,9 @@ static bool stands_in(int pass, const state_item *item)
 #define EACH_ITEM(s, i, from, to)                \
     for (int pass = (from); pass < (to); pass++) \
         for (size_t i = 0; i < (s)->count; i++)  \
-            if (stands_in(pass, &(s)->items[i]))
+            if (belongs_to(pass, &(s)->items[i]))
 
-/* The names, types and places of all items; `sizes` are the stored ones. */
+/* Names, types and places of all items; `sizes` are those stored. */
 static int write_header(text *t, const state_list *s, const char *kind, const size_t *sizes)
 {
     size_t at = 0;
@@ -146,19 +146,19 @@ static int write_header(text *t, const state_list *s, const char *kind, const si
     return text_done(t);
 }
 
-/* The numbers come first, behind the room that a header can need; then the header in front. */
+/* The numbers are written first, after enough room for any header; then the header before them. */
 static size_t header_room(const state_list *s)
 {
     return 4096 + 512 * s->count;
 }
 
-/* The stored sizes by item: the header's room is free until it is written. */
+/* Stored sizes by item, kept in the header's room until the header is written. */
 static size_t *sizes_of(checkpoint *c)
 {
     return (size_t *)(void *)c->file;
 }
 
-/* A backend's arrays are never compressed, so these two passes have them all. */
+/* A backend's arrays are never compressed, so these two passes cover them all. */
 void checkpoint_gather(checkpoint *c, const state_list *s)
 {
     c->at = header_room(s);
@@ -184,7 +184,10 @@ int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const
     int rc = write_header(&c->header, s, kind, sizes);
     if (rc < 0) return rc;
     uint64_t n = c->header.length;
-    if (n + 8 > room) return fans_fail(FANS_EINVAL, "%s: the header is too long", path);
+    if (n + 8 > room)
+        return fans_fail(FANS_EINVAL,
+                         "%s: cannot write: the header takes %llu bytes, more than %zu", path,
+                         (unsigned long long)n + 8, room);
     char *start = c->file + room - n - 8, digits[CRC_DIGITS + 1];
     memcpy(start, &n, 8);
     memcpy(start + 8, c->header.s, n);
@@ -196,7 +199,7 @@ int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A file in memory, taken apart. */
+/* A file in memory, parsed. */
 typedef struct opened {
     char *bytes;
     size_t size, data; /* where the numbers begin */
@@ -211,10 +214,10 @@ static void close_file(opened *f)
 
 static int damaged(const char *path, const char *why)
 {
-    return fans_fail(FANS_EFORMAT, "%s: not a sound checkpoint: %s", path, why);
+    return fans_fail(FANS_EFORMAT, "%s: damaged, or not a checkpoint: %s", path, why);
 }
 
-/* Compares the file with the checksum that it names: computed with zeros in its own place. */
+/* Compares the file with its checksum, which is computed with zeros in its own place. */
 static int check_crc(opened *f, const char *path)
 {
     const char *crc =
@@ -226,7 +229,7 @@ static int check_crc(opened *f, const char *path)
     uint32_t expected = (uint32_t)strtoul(crc, NULL, 16);
     memcpy(place, CRC_ZERO, CRC_DIGITS);
     if (crc32c(0, f->bytes, f->size) != expected)
-        return damaged(path, "its checksum is wrong, so bytes have changed since it was written");
+        return damaged(path, "its checksum is wrong: bytes have changed since it was written");
     return 0;
 }
 
@@ -241,7 +244,7 @@ static int open_file(opened *f, const char *path)
     if (f->size < 8) return damaged(path, "it is shorter than 8 bytes");
     memcpy(&n, f->bytes, 8);
     if (n > MOST_HEADER || n > f->size - 8)
-        return damaged(path, "its header is longer than the file: truncated, or no safetensors");
+        return damaged(path, "its header is longer than the file: truncated, or not safetensors");
     f->data = 8 + (size_t)n;
     json_error_t why;
     f->header = json_loadb(f->bytes + 8, n, JSON_REJECT_DUPLICATES, &why);
@@ -249,21 +252,22 @@ static int open_file(opened *f, const char *path)
     return check_crc(f, path);
 }
 
-/* The stored bytes of one array: their place and number, if dtype and shape are as given. */
+/* Finds the stored bytes of one array, which must have this dtype and shape. */
 static int find(const opened *f, const char *path, const char *name, const char *dtype,
                 const json_t *shape, const char **at, size_t *n)
 {
     json_t *entry = json_object_get(f->header, name);
-    if (!entry) return fans_fail(FANS_EFORMAT, "%s: has no '%s'", path, name);
+    if (!entry)
+        return fans_fail(FANS_EFORMAT, "%s: has no array '%s', which this run needs", path, name);
     json_t *offsets = json_object_get(entry, "data_offsets");
     json_int_t from = json_integer_value(json_array_get(offsets, 0));
     json_int_t to = json_integer_value(json_array_get(offsets, 1));
     const char *stored = json_string_value(json_object_get(entry, "dtype"));
     if (from < 0 || to < from || (uint64_t)to > f->size - f->data)
-        return damaged(path, "an array lies outside of the file");
+        return damaged(path, "an array lies outside the file");
     if (!stored || strcmp(stored, dtype) ||
         (shape && !json_equal(json_object_get(entry, "shape"), shape)))
-        return fans_fail(FANS_EFORMAT, "%s: '%s' has another type or shape than this run needs",
+        return fans_fail(FANS_EFORMAT, "%s: the type or shape of '%s' is not what this run needs",
                          path, name);
     *at = f->bytes + f->data + from;
     *n = (size_t)(to - from);
@@ -277,7 +281,7 @@ static int load_packed(const opened *f, const char *path, const state_item *item
     int rc = find(f, path, item->name, "U8", NULL, &at, &n);
     if (rc < 0) return rc;
     if (ZSTD_getFrameContentSize(at, n) != bytes)
-        return fans_fail(FANS_EFORMAT, "%s: '%s' has another size than this run needs", path,
+        return fans_fail(FANS_EFORMAT, "%s: the size of '%s' is not what this run needs", path,
                          item->name);
     if (ZSTD_decompress(to, bytes, at, n) != bytes)
         return damaged(path, "an array cannot be decompressed");
@@ -293,7 +297,7 @@ static int load_plain(const opened *f, const char *path, const state_item *item,
     int rc = find(f, path, item->name, DTYPES[item->type], shape, &at, &n);
     json_decref(shape);
     if (rc < 0) return rc;
-    if (n != bytes) return damaged(path, "an array's size is not that of its shape");
+    if (n != bytes) return damaged(path, "an array's size does not match its shape");
     memcpy(to, at, n);
     return 0;
 }
@@ -303,7 +307,7 @@ static int check_kind(const opened *f, const char *kind, const char *path)
     const char *stored =
         json_string_value(json_object_get(json_object_get(f->header, "__metadata__"), "kind"));
     if (stored && !strcmp(stored, kind)) return 0;
-    return fans_fail(FANS_EFORMAT, "%s: belongs to '%s', not to '%s'", path,
+    return fans_fail(FANS_EFORMAT, "%s: is a checkpoint of '%s', not of '%s'", path,
                      stored ? stored : "another program", kind);
 }
 
@@ -318,7 +322,7 @@ int checkpoint_read(const state_list *s, const char *kind, const char *path)
     for (size_t i = 0; i < s->count; i++) total += state_item_bytes(&s->items[i]);
     TRY((all = mem_alloc(total)) ? 0 : FANS_ENOMEM);
 
-    /* everything is read and checked before anything living is touched */
+    /* read and check everything before changing anything */
     for (size_t i = 0; i < s->count; i++) {
         const state_item *item = &s->items[i];
         TRY(item->compress ? load_packed(&f, path, item, all + at)

@@ -1,4 +1,4 @@
-/* crc32c.c - with the processor's instruction where there is one, else bit by bit. */
+/* crc32c.c - uses the processor's instruction if there is one, else works bit by bit. */
 #include "data/crc32c.h"
 
 #include <string.h>

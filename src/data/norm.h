@@ -13,11 +13,11 @@ typedef struct norm {
 /* Declares the memory of a norm of n numbers. */
 int norm_declare(norm *x, arena *memory, int n);
 
-/* Takes in v, or v - minus where `minus` is given; [n]. */
+/* Adds a sample v[n], or v - minus if `minus` is given. */
 void norm_add(norm *x, const float *v, const float *minus);
 
-/* (v + shift) · scale = (v - mean) / sd; 0 and 1 before two were seen. A dimension that never moves
- * keeps its scale: divided by next to nothing, its first movement would be enormous. */
+/* (v + shift) · scale = (v - mean) / sd; shift 0 and scale 1 before two samples. A
+ * constant dimension keeps scale 1: dividing by almost zero would make its first movement huge. */
 void norm_units(const norm *x, float *shift, float *scale);
 
 void norm_state(norm *x, const char *prefix, state_list *s);

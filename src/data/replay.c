@@ -1,4 +1,4 @@
-/* replay.c - rings of lived rows. */
+/* replay.c - a ring of rows per lane. */
 #include "data/replay.h"
 
 #include <assert.h>
@@ -9,25 +9,25 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { STEP = 0, TERMINATED = 1, LAST = 2 }; /* what a row is: bits */
+enum { STEP = 0, TERMINATED = 1, LAST = 2 }; /* kinds of rows, as bits */
 
 /* One table of values, [lanes][capacity][width]. */
 typedef struct column {
-    size_t width, size; /* numbers of a row; bytes of a number */
+    size_t width, size; /* numbers per row; bytes per number */
     void *data;
     nn_var table;
-    bool changed; /* all of it is news to the backend */
+    bool changed; /* the backend must get all of it */
 } column;
 
 struct replay {
     replay_shape z;
     int lanes, capacity;
-    column steps; /* obs | action | reward | terminated: one gather for all of a row */
+    column steps; /* obs | action | reward | terminated: one gather reads a whole row */
     column beside[REPLAY_COLUMNS];
     int64_t *head; /* [lanes] rows ever written */
     uint8_t *kind; /* [lanes][capacity] */
     int64_t *segment;
-    nn_place *fresh; /* [2 lanes] rows written since the last sync, while they are few */
+    nn_place *fresh; /* [2 lanes] rows written since the last sync, if few */
     int fresh_count;
     bool recorded;
     arena *memory;
@@ -91,13 +91,13 @@ const replay_shape *replay_shape_of(const replay *r)
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
-/* Where row i of a lane's life lies among all. */
+/* Index of row i of a lane's lifetime among all rows. */
 static size_t place(const replay *r, int lane, int64_t i)
 {
     return (size_t)lane * (size_t)r->capacity + (size_t)(i % r->capacity);
 }
 
-/* Where the rows of a replica begin. */
+/* Index of a replica's first row. */
 static size_t base_of(const replay *r, int replica)
 {
     return place(r, replica * r->z.worlds, 0);
@@ -113,7 +113,7 @@ static void put(column *c, size_t at, const void *values, int lane)
 static void note_fresh(replay *r, int lane, size_t at)
 {
     if (r->fresh_count == 2 * r->lanes) {
-        r->steps.changed = true; /* too many to name: everything is sent */
+        r->steps.changed = true; /* too many to list: send everything */
         for (int c = 0; c < r->z.column_count; c++) r->beside[c].changed = true;
         r->fresh_count = 0;
     }
@@ -121,7 +121,7 @@ static void note_fresh(replay *r, int lane, size_t at)
     r->fresh[r->fresh_count++] = (nn_place){replica, (int)(at - base_of(r, replica))};
 }
 
-/* Begins the lane's next row with what every row has; returns the numbers of the step. */
+/* Starts the lane's next row with what every row has; returns where action and reward go. */
 static float *begin(replay *r, int lane, const float *obs, int kind, int64_t segment,
                     const void *const *columns)
 {
@@ -200,8 +200,8 @@ void *replay_beside(const replay *r, int lane, int i, int c)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* A row that is a step with its successor: drawn until one comes up. All rows but the newest have
- * their successor, and at most one in two is the last of an episode. */
+/* Draws until the row is a step with a successor. All rows but the newest have a successor, and at
+ * most every other row is the last of an episode. */
 static int64_t draw(const replay *r, int lane, rng *stream)
 {
     int rows = replay_rows(r, lane);
@@ -224,7 +224,7 @@ void replay_draw(const replay *r, int replica, rng *stream, int n, int32_t *at, 
     }
 }
 
-/* A row, and its lane's ring. */
+/* A row in its lane's ring. */
 typedef struct cursor {
     const replay *r;
     size_t lane, at;
@@ -236,7 +236,7 @@ static cursor cursor_at(const replay *r, int replica, int32_t number)
     return (cursor){r, at / (size_t)r->capacity, at};
 }
 
-/* One row on, or back; false at the newest, or oldest, row. */
+/* Move one row forward or back; false at the newest or oldest row. */
 static bool forward(cursor *c)
 {
     size_t n = (size_t)c->r->capacity, newest = place(c->r, (int)c->lane, c->r->head[c->lane] - 1);
@@ -278,18 +278,17 @@ void replay_ahead(const replay *r, int replica, int n, const int32_t *at, int st
     }
 }
 
-/* How many steps of its segment were lived before a row: as far as is remembered, at most `most`.
- */
+/* Steps of its segment before a row, as far as the ring remembers; at most `most`. */
 static int lived_before(cursor c, int most)
 {
     int64_t segment = c.r->segment[c.at];
     int lived = 0;
     while (lived < most && back(&c) && c.r->segment[c.at] == segment)
-        lived += !is_last(c.r, c.at); /* from one episode to the next nothing is lived */
+        lived += !is_last(c.r, c.at); /* a last row is not a step */
     return lived;
 }
 
-/* So many steps later, or the newest row of the segment. */
+/* The row `steps` later, or the newest of the segment. */
 static cursor later(cursor c, int steps)
 {
     int64_t segment = c.r->segment[c.at];
@@ -329,12 +328,12 @@ void replay_before(const replay *r, int replica, int32_t at, int count, int32_t 
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* The step that begins in row i of a lane; the next row must be there. */
+/* The step that starts in row i of a lane, which must not be the newest row. */
 static replay_step step_at(const replay *r, int lane, int i)
 {
     replay_row here = replay_at(r, lane, i);
     replay_step s = {.at = here.number, .next = replay_at(r, lane, i + 1).number};
-    if (i == 0) return s; /* a life begins here, or what was before is forgotten */
+    if (i == 0) return s; /* the lifetime starts here, or its earlier rows are overwritten */
     replay_row before = replay_at(r, lane, i - 1);
     s.change = before.segment != here.segment;
     s.first = before.last;
@@ -435,7 +434,7 @@ void replay_column_changed(replay *r, int c)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* What was loaded is news to the backend. */
+/* The backend must get what was loaded. */
 static int note_load(void *arg)
 {
     replay *r = arg;

@@ -1,4 +1,4 @@
-/* state.c - building lists of persistent memory. */
+/* state.c - builds lists of persistent memory. */
 #include "data/state.h"
 
 #include <assert.h>
@@ -35,7 +35,7 @@ void state_add_bytes(state_list *s, const char *name, void *data, size_t n)
 static void add_param(state_list *s, const char *prefix, const char *block, nn_var v, real *data)
 {
     char name[96];
-    const char *own = strchr(nn_name_of(v), '.'); /* behind the group's name */
+    const char *own = strchr(nn_name_of(v), '.'); /* after the group's name */
     nn_shape z = nn_shape_of(v);
     snprintf(name, sizeof name, "%s%s/%s", prefix, block, own ? own + 1 : nn_name_of(v));
     state_add(s, name, sizeof(real) == 4 ? FANS_F32 : FANS_F64, 3, (int64_t[]){z.T, z.B, z.D},

@@ -1,7 +1,7 @@
 /* state.h - what a run must remember, as a list of named arrays.
  *
- * Every module lists its persistent memory once; saving, loading and comparing all walk that list.
- * Nothing is copied when a list is made: the items point at the living data. */
+ * Every module lists its persistent memory once; saving, loading and comparing walk that list. A
+ * list copies nothing: its items point at the live data. */
 #ifndef DATA_STATE_H
 #define DATA_STATE_H
 
@@ -22,7 +22,7 @@ typedef struct state_item {
     bool compress;   /* large and repetitive: stored as a zstd frame */
 } state_item;
 
-/* Brings listed memory up to date with what it stands for, where that lives elsewhere. */
+/* Updates listed memory from where its values live, or the other way round. */
 typedef int state_hook_fn(void *arg);
 typedef struct state_hook {
     state_hook_fn *fn;
@@ -48,17 +48,16 @@ void state_add_bytes(state_list *s, const char *name, void *data, size_t n);
  * "prefix.m/name" and "prefix.v/name". */
 void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica);
 
-/* Asks to be called before the items are saved; or after they were loaded, to bring what follows
- * from them up to date. */
+/* Registers a function to call before items are saved, or after they were loaded. */
 void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
 void state_on_load(state_list *s, state_hook_fn *fn, void *arg);
-int state_refresh(const state_list *s); /* about to be saved */
-int state_loaded(const state_list *s);
+int state_refresh(const state_list *s); /* calls the save hooks */
+int state_loaded(const state_list *s);  /* calls the load hooks */
 
-/* Marks the item added last. */
+/* Marks the last added item to be compressed. */
 void state_compress(state_list *s);
 
-/* Forgets the items whose names begin so. */
+/* Removes the items whose names have this beginning. */
 void state_drop(state_list *s, const char *beginning);
 
 int state_done(const state_list *s);

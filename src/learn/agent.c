@@ -1,4 +1,4 @@
-/* agent.c - puts a replay, a context and SAC together. */
+/* agent.c - combines a replay, a context and SAC. */
 #include "learn/agent.h"
 
 #include <string.h>
@@ -8,10 +8,9 @@
 #include "data/norm.h"
 #include "learn/staged.h"
 
-OPTIONS_GROUP(replay_option_group, replay_options, "replay", "what is remembered of the past",
-              REPLAY_OPTIONS)
+OPTIONS_GROUP(replay_option_group, replay_options, "replay", "the replay buffer", REPLAY_OPTIONS)
 
-static const double NORM_BOUND = 10; /* where observations are normalised: of all inputs */
+static const double NORM_BOUND = 10; /* of all inputs, if observations are normalised */
 
 struct agent {
     const sac_options *so;
@@ -23,20 +22,20 @@ struct agent {
     replay *replay;
     pool *pool;
     norm *norms;    /* [replicas] */
-    rng *sampling;  /* [replicas] which transitions */
-    rng *exploring; /* [replicas] random actions */
-    int64_t *steps; /* [replicas] lived so far, by all worlds of a seed */
+    rng *sampling;  /* [replicas] draws transitions */
+    rng *exploring; /* [replicas] draws random actions */
+    int64_t *steps; /* [replicas] so far, of all worlds of a seed */
     int64_t *updates;
     int64_t hold; /* steps before which it acts at random */
     const char *held_by;
-    stage batch;                             /* the inputs of an update, the context's too: */
-    staged at, next, critic_at, critic_next; /* rows; critics' context, in hindsight */
-    staged reward, rest;                     /* n-step: sums, and discounts of what follows */
-    staged shift, scale;                     /* units of all inputs */
-    staged here;                             /* (1, worlds, inputs) */
-    bool units_stale;                        /* the backend does not have them as they are */
-    float *numbers;     /* (rows, width): the context of the step to come … */
-    float *held, *ends; /* … of the step that was taken, and of episodes' ends */
+    stage batch;                             /* the inputs of an update, including the context's: */
+    staged at, next, critic_at, critic_next; /* rows; hindsight: rows of the critics' context */
+    staged reward, rest; /* n-step: sums, and discounts of the value after them */
+    staged shift, scale; /* units of all inputs */
+    staged here;         /* (1, worlds, inputs) */
+    bool units_stale;    /* the backend has old ones */
+    float *numbers;      /* (rows, width): the context of the coming step, … */
+    float *held, *ends;  /* … of the step just made, and of episodes' last rows */
     arena *memory;
 };
 
@@ -88,7 +87,7 @@ static int open_replay(agent *a, const fans_algo_setup *s)
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-/* In the networks' units. */
+/* Converts to the networks' units. */
 static nn_var record_units(const agent *a, nn_var raw)
 {
     nn_var x = nn_mul(nn_add(raw, a->shift.var), a->scale.var);
@@ -114,12 +113,12 @@ static int record_rewards(agent *a, sac_inputs *in)
     TRY(stage_numbers(&a->batch, &a->rest, "rest", 1, B, 1));
     in->reward = a->reward.var;
     in->discount = a->rest.var;
-    in->terminated = nn_affine(a->rest.var, 0, 0); /* an end has no rest */
+    in->terminated = nn_affine(a->rest.var, 0, 0); /* rest is 0 after a terminal step */
 out:
     return rc;
 }
 
-/* Critics see the later context in the first steps of a segment: nothing but another input. */
+/* In the first steps of a segment, critics read the context of a later row. */
 static int record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
 {
     int rc = 0, B = a->so->batch;
@@ -164,7 +163,7 @@ static int record(agent *a)
     TRY(staged_numbers(&a->here, a->memory, a->g, "here", 1, a->worlds, a->inputs));
     sac_record_act(a->sac, record_units(a, a->here.var));
     if (a->c.record) TRY(a->c.record(a->c.self, a->g, a->replay));
-    if (a->c.plan) TRY(a->c.plan(a->c.self, &also)); /* plans know what was recorded before them */
+    if (a->c.plan) TRY(a->c.plan(a->c.self, &also)); /* plans need everything recorded */
     TRY(sac_plan(a->sac, &also));
     TRY(nn_graph_commit(a->g));
     sac_start(a->sac);
@@ -172,14 +171,16 @@ out:
     return rc;
 }
 
-/* All worlds of a seed step at once, so the last of its steps begins a round before the end. */
+/* All worlds of a seed step together, so the last actions are chosen `worlds` steps before the end.
+ */
 static void check_length(const agent *a, const fans_algo_setup *s)
 {
     if (s->steps == 0 || s->steps - s->worlds >= a->hold) return;
-    text_add(s->warning,
-             "%s = %lld: all %lld steps of a run are random, and its policy never starts; train "
-             "for longer (train.episodes, --steps) or lower it",
-             a->held_by, (long long)a->hold, (long long)s->steps);
+    text_add(
+        s->warning,
+        "%s = %lld: all %lld steps of a run are random, and its policy never starts; lower it or "
+        "train for longer (train.episodes, --steps)",
+        a->held_by, (long long)a->hold, (long long)s->steps);
 }
 
 static void find_hold(agent *a)
@@ -373,7 +374,7 @@ static int update_once(agent *a)
     return rc;
 }
 
-/* Every world has lived two steps by then, so every lane has one with its successor. */
+/* From the second step of each world on, every lane has a step with its successor. */
 static int updates_due(const agent *a)
 {
     if (a->steps[0] < a->hold || a->steps[0] / a->worlds < 2) return 0;
@@ -384,11 +385,11 @@ int agent_update(void *agent_)
 {
     agent *a = agent_;
     int rc = 0;
-    replay_sync(a->replay); /* what was loaded from a checkpoint … */
+    replay_sync(a->replay); /* what a checkpoint loaded … */
     if (a->c.update) TRY(a->c.update(a->c.self));
     int due = updates_due(a);
     if (due == 0) return 0;
-    replay_sync(a->replay); /* … or inferred anew */
+    replay_sync(a->replay); /* … or the context changed */
     send_units(a);
     for (int i = 0; i < due; i++) TRY(update_once(a));
 out:
@@ -402,7 +403,7 @@ static void add_stream(state_list *s, const char *name, rng *r)
     state_add_number(s, name, FANS_U64, &r->drawn); /* seed and purpose follow from the run */
 }
 
-/* On a backend that works beside the host: wait for it, and see that all is well. */
+/* Waits for an asynchronous backend and checks it for failures. */
 static int check(void *arg)
 {
     return nn_graph_check(((agent *)arg)->g);

@@ -1,36 +1,36 @@
 /* agent.h - an agent that learns by SAC: a replay, a context, SAC, and a schedule of updates in one
  * unit, the steps of a seed (all its worlds together).
  *
- * Its functions are those of fans_algo_def: an algorithm that is an agent with a context writes the
- * context and AGENT_FUNCTIONS. Everything is recorded in one graph, so that a critic's gradient can
- * reach a context, and a GPU has one copy of the replay. */
+ * It implements the functions of fans_algo_def: an algorithm writes its context and lists
+ * AGENT_FUNCTIONS. Everything is recorded in one graph, so a critic's gradient can reach a context,
+ * and a GPU has one copy of the replay. */
 #ifndef LEARN_AGENT_H
 #define LEARN_AGENT_H
 
 #include "learn/context.h"
 
-#define REPLAY_OPTIONS(X)                                                   \
-    X(INT, steps, 50000, 1, 1000000000, "steps kept, per seed: the latest") \
+#define REPLAY_OPTIONS(X)                                              \
+    X(INT, steps, 50000, 1, 1000000000, "latest steps kept, per seed") \
     X(FLAG, normalize, false, "normalise observations by running mean and variance")
 OPTIONS_STRUCT(replay_options, REPLAY_OPTIONS)
 const option_group *replay_option_group(void);
 
 typedef struct agent agent;
 
-/* Takes [sac] and [replay] from the setup. `c` may be NULL: no context. Its self is freed with the
- * agent, or here when that fails. */
+/* Takes [sac] and [replay] from the setup. `c` may be NULL: no context. The agent owns the
+ * context's self, which is freed even if this fails. */
 int agent_new(agent **out, const fans_algo_setup *setup, const context *c);
 
-/* Steps of a seed so far; and how many rounds of something that happens every so many steps are due
- * since the last step of all worlds. */
+/* Steps of a seed so far; and, of something done every `every` steps, how often it fell due in the
+ * last step of all worlds. */
 int64_t agent_steps(const agent *a);
 int agent_rounds(const agent *a, int64_t every);
 
-/* What the context's `units` answers has changed. */
+/* Call it after changing what the context's `units` answers. */
 void agent_units_changed(agent *a);
 
 void *agent_context(agent *a);                       /* its self */
-const float *agent_numbers(const agent *a, int row); /* what it says of the present step */
+const float *agent_numbers(const agent *a, int row); /* the context of the coming step */
 
 /* See fans_algo_def. */
 void agent_free(void *agent);

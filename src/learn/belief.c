@@ -1,7 +1,7 @@
-/* belief.c - a recording of one step, and the carried state around it.
+/* belief.c - a recording of one step, and the state carried between steps.
  *
- * What a step needs goes in as one tensor and comes out as one, for all worlds of all replicas: on
- * a GPU every transfer has its price, and this happens at every step. */
+ * A step has one input tensor and one output tensor for all worlds of all replicas: on a GPU every
+ * transfer costs time, and this happens at every step. */
 #include "learn/belief.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 struct belief {
     fnvae *f;
     arena *memory;
-    int rows, factors; /* of all replicas; p + q */
+    int rows, factors; /* worlds of all replicas; p + q */
     int lstm_state;    /* numbers of both LSTMs */
     staged seen;       /* (1, worlds, [obs | action | reward | next_obs | change | LSTM state]) */
     staged thetas;     /* (1, worlds, [mean | before]) */
@@ -21,10 +21,10 @@ struct belief {
     nn_plan *correct, *predict, *decode;
     float *carried;  /* [row][as `out`] */
     float *before;   /* [row][p + q]: the mean with which the last segment ended */
-    float *moved;    /* [row]: is there one? */
+    float *moved;    /* [row]: 1 once a segment has ended */
     float *foretold; /* [row][as `next`] */
     float *expected; /* [row][d + 1] */
-    bool pending;    /* a correction that was begun is not in `carried` yet */
+    bool pending;    /* a queued correction is not in `carried` yet */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -136,7 +136,7 @@ void belief_free(belief *b)
 
 /* ---- what is carried ------------------------------------------------------------------------- */
 
-/* What a row carries along; the mean comes first. */
+/* What a row carries; the mean comes first. */
 static float *carried_of(const belief *b, int row)
 {
     return b->carried + (size_t)row * carried_width(b);
@@ -233,7 +233,7 @@ int belief_correct(belief *b)
 
 /* ---- predicting ------------------------------------------------------------------------------ */
 
-/* [mean | before] of all rows. Where no segment has ended yet, theta has not moved so far. */
+/* [mean | before] of all rows. Before the first segment has ended, theta has not moved. */
 static void send_thetas(belief *b)
 {
     float *to = numbers_of(&b->thetas, 0);
@@ -264,7 +264,7 @@ int belief_predict(belief *b, const uint8_t *change)
     return 0;
 }
 
-/* ---- expecting ------------------------------------------------------------------------------- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 int belief_decode(belief *b)
 {

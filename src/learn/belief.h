@@ -1,8 +1,9 @@
-/* belief.h - what is believed about theta while living: predict, then correct.
+/* belief.h - the online belief about theta: predict, then correct.
  *
- * At the start of a segment the belief is p_gamma of the last one; every step corrects it by q_phi,
- * whose LSTM state is carried along the lifetime. It is the network that learns, recorded for one
- * step of every world, so it equals the posterior of a window that begins with the lifetime. */
+ * At the start of a segment p_gamma predicts the belief from the last segments; every step corrects
+ * it by q_phi, whose LSTM state is carried along the lifetime. These are the networks that learn,
+ * recorded for one step of every world, so the belief equals the posterior of a window that starts
+ * with the lifetime. */
 #ifndef LEARN_BELIEF_H
 #define LEARN_BELIEF_H
 
@@ -10,7 +11,7 @@
 
 typedef struct belief belief;
 
-/* Records it on the model's graph, for the worlds of its replay. Then plan, commit, make ready. */
+/* Records it on the model's graph, for the worlds of its replay. Then plan, commit, ready. */
 int belief_new(belief **out, fnvae *f);
 int belief_plan(belief *b);
 int belief_ready(belief *b);
@@ -20,31 +21,30 @@ void belief_free(belief *b);
 
 void belief_reset(belief *b, int row); /* a new lifetime: the belief is N(0, 1) */
 
-/* Notes the step that a world went through; then all worlds are corrected at once. Where the
- * backend is asynchronous, `begin` only queues the correction: it is known after belief_finish, or
- * the next prediction. */
+/* Note the step of each world, then correct all worlds at once. On an asynchronous backend, `begin`
+ * only queues the correction; belief_finish or the next prediction waits for it. */
 void belief_note(belief *b, int row, const float *obs, const float *action, float reward,
                  const float *next_obs, bool change);
 int belief_correct(belief *b);
 int belief_correct_begin(belief *b);
 void belief_finish(belief *b);
 
-/* Advances the worlds whose coming step begins a segment: change[rows]. */
+/* Predicts for the worlds whose coming step starts a segment: change[rows]. */
 int belief_predict(belief *b, const uint8_t *change);
 
-/* Believes `theta` from now on: the mean, or with n = 2 (p + q) the log standard deviations too.
- * The LSTM's state is left alone. */
+/* Sets the belief: the mean, or with n = 2 (p + q) the log standard deviations too. Leaves the
+ * LSTM's state alone. */
 void belief_set(belief *b, int row, const float *theta, int n);
 
-/* [p + q]: theta_s, then theta_r. The log standard deviations follow it. */
+/* [p + q]: theta_s, then theta_r; the log standard deviations follow. */
 const float *belief_mean(const belief *b, int row);
 
-/* What the masked decoders expect of the noted steps under the present beliefs, in normalised
+/* What the masked decoders predict for the noted steps under the current beliefs, in normalised
  * units: the change of state [d], then the reward. */
 int belief_decode(belief *b);
 const float *belief_expected(const belief *b, int row);
 
-/* What is carried along the lifetimes of one replica. */
+/* Lists what is carried along the lifetimes of one replica. */
 void belief_carried(belief *b, int replica, state_list *s);
 
 #endif

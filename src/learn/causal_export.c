@@ -18,7 +18,7 @@ typedef struct node {
 /* Which nodes a mask joins. */
 static const struct {
     node_kind cause, effect;
-    bool same_step; /* the factors act within the step, so they are in the right column too */
+    bool same_step; /* factors act within the step, so they are in the right column too */
 } joins[CAUSAL_MASK_COUNT] = {
     [CAUSAL_C_ss] = {NODE_S, NODE_S, false},     [CAUSAL_C_as] = {NODE_A, NODE_S, false},
     [CAUSAL_C_ts] = {NODE_TS, NODE_S, true},     [CAUSAL_c_sr] = {NODE_S, NODE_R, false},
@@ -93,7 +93,7 @@ static void each_node(const causal_graph *g, node_fn *fn, text *out)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* One mask: its causes in a line, then a row for each effect. */
+/* One mask: a line of causes, then a row per effect. */
 static void text_mask(const causal_graph *g, int k, int width, text *out)
 {
     char name[TEXT_NAME];
@@ -206,7 +206,7 @@ json_t *causal_json(const causal_graph *g)
     return all;
 }
 
-/* Our graphs are smaller, and the square of a larger size would need too much memory. */
+/* Real graphs are smaller, and masks of a larger size would need too much memory. */
 enum { MOST = 1000 };
 
 static int read_size(const json_t *j, const char *name, int least, int *out)
@@ -253,7 +253,7 @@ static int read_flags(const json_t *j, const char *name, bool *to, int n)
     return good ? 0 : fans_fail(FANS_EFORMAT, "'%s' is not a list of %d flags", name, n);
 }
 
-/* Names are put on pages and into Graphviz files as they are. */
+/* Names go into pages and Graphviz files unescaped. */
 static int read_list(const json_t *j, const char *key, int n, const char **to)
 {
     const json_t *list = json_object_get(j, key);
@@ -265,7 +265,7 @@ static int read_list(const json_t *j, const char *key, int n, const char **to)
     return good ? 0 : fans_fail(FANS_EFORMAT, "'%s' is not a list of %d names", key, n);
 }
 
-/* Graphs of version 0.1 have none. */
+/* Graphs written by version 0.1 have no names. */
 static int read_names(causal_graph *g, const json_t *j)
 {
     int rc = 0;

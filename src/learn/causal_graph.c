@@ -96,14 +96,15 @@ const char *causal_action(const causal_graph *g, int i, char buffer[TEXT_NAME])
 
 /* ---- from a model ---------------------------------------------------------------------------- */
 
-/* What a gate's logit says about its edge. */
+/* The probability of an edge, from its gate's logit. */
 static double probability(const fnvae *f, double logit)
 {
     if (f->o.gate == NN_GATE_ERF) return fabs(erf(logit));
     return 1 / (1 + exp(-logit));
 }
 
-/* Rows [from, from + causes) of a model's mask, which is [cause][effect]; keeps the larger. */
+/* Takes rows [from, from + causes) of a model's mask, which is [cause][effect]; keeps the larger.
+ */
 static void take(causal_graph *g, int mask, const fnvae *f, const float *logits, int from)
 {
     for (int i = 0; i < g->effects[mask]; i++)
@@ -117,7 +118,7 @@ static void take(causal_graph *g, int mask, const fnvae *f, const float *logits,
 void causal_graph_of(causal_graph *g, const fnvae *f, int replica)
 {
     int d = g->z.d, m = g->z.m;
-    bool before = f->o.reward_reads != 2, after = f->o.reward_reads != 1;
+    bool before = f->o.reward_reads != READS_AFTER, after = f->o.reward_reads != READS_BEFORE;
     g->threshold = f->o.gate == NN_GATE_ERF ? GATE_ERF_PRESENT : 0.5;
     for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
         memset(g->mask[k], 0, (size_t)g->effects[k] * (size_t)g->causes[k] * sizeof *g->mask[k]);
@@ -143,15 +144,15 @@ bool causal_edge(const causal_graph *g, int mask, int effect, int cause)
 
 /* ---- the compact representation -------------------------------------------------------------- */
 
-/* Marks the causes of marked effects; true where something was new. */
+/* Marks the causes of marked effects; true if any was new. */
 static bool spread(const causal_graph *g, int mask, const bool *effects, bool *causes)
 {
-    bool news = false;
+    bool any = false;
     for (int i = 0; i < g->effects[mask]; i++)
         for (int j = 0; j < g->causes[mask]; j++)
             if ((!effects || effects[i]) && !causes[j] && causal_edge(g, mask, i, j))
-                news = causes[j] = true;
-    return news;
+                any = causes[j] = true;
+    return any;
 }
 
 /* The transitive closure, backwards from the reward: s -> r, s -> s, theta_s -> s, theta -> theta.

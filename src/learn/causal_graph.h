@@ -32,27 +32,27 @@ extern const char *const causal_mask_names[CAUSAL_MASK_COUNT];
 
 typedef struct causal_graph {
     fnvae_dims z;
-    double threshold; /* 1/2, unless the gate says otherwise */
+    double threshold; /* 1/2; for erf gates another */
     int effects[CAUSAL_MASK_COUNT], causes[CAUSAL_MASK_COUNT];
     double *mask[CAUSAL_MASK_COUNT];         /* probabilities, row-major */
     bool *s_min, *theta_s_min, *theta_r_min; /* [d], [p], [q]: the compact representation */
-    char **names;                            /* [d + m] of states, then actions; NULL: none given */
+    char **names;                            /* [d + m] states, then actions; NULL: unnamed */
     arena *memory;
 } causal_graph;
 
 int causal_graph_new(causal_graph **out, fnvae_dims z);
 void causal_graph_free(causal_graph *g);
 
-/* Names the states [d] and the actions [m], as fans_env_info has them; they are copied. Unnamed
- * nodes are s0, s1, ... and a0, a1, ... */
+/* Names the states [d] and the actions [m], as in fans_env_info; copies the names. Unnamed nodes
+ * are s0, s1, ... and a0, a1, ... */
 int causal_graph_name(causal_graph *g, const char *const *states, const char *const *actions);
 
-/* What a node is called. `buffer` holds the name of one that has none. */
+/* The name of a node; `buffer` holds the name of an unnamed one. */
 const char *causal_state(const causal_graph *g, int i, char buffer[TEXT_NAME]);
 const char *causal_action(const causal_graph *g, int i, char buffer[TEXT_NAME]);
 
-/* Takes the masks of one replica of a model, and finds the compact representation. A state that
- * reaches the reward before or after the step counts as a cause of it. */
+/* Reads the masks of one replica of a model, and finds the compact representation. A state that
+ * influences the reward before or after the step counts as its cause. */
 void causal_graph_of(causal_graph *g, const fnvae *f, int replica);
 
 bool causal_edge(const causal_graph *g, int mask, int effect, int cause);
@@ -63,7 +63,7 @@ void causal_compact(causal_graph *g);
 /* ---- against the truth ----------------------------------------------------------------------- */
 
 typedef struct causal_score {
-    int hits, extra, missing; /* edges found, found wrongly, not found */
+    int hits, extra, missing; /* edges found rightly, found wrongly, not found */
     double precision, recall, f1;
     int shd; /* structural Hamming distance */
 } causal_score;
@@ -73,8 +73,8 @@ causal_score causal_count(int hits, int extra, int missing);
 /* One mask against truth[effects][causes]. */
 causal_score causal_compare(const causal_graph *g, int mask, const uint8_t *truth);
 
-/* Which states does theta_s touch at all? Latent factors have no fixed order or mixture, so this is
- * what C_ts says when they are not observed. `p` is the truth's number of factors. */
+/* Scores which states theta_s touches at all: latent factors are known only up to order and
+ * mixture, so C_ts says no more unless they are observed. `p` is the true number of factors. */
 causal_score causal_compare_touched(const causal_graph *g, const uint8_t *C_ts, int p);
 
 causal_score causal_sum(causal_score a, causal_score b);
@@ -85,10 +85,10 @@ void causal_text(const causal_graph *g, text *out);
 void causal_dot(const causal_graph *g, text *out);
 json_t *causal_json(const causal_graph *g);
 
-/* Rebuilds what causal_json wrote; errors say what is wrong with it, not where it came from. */
+/* Reads what causal_json wrote; errors say what is wrong, but not in which file. */
 int causal_from_json(causal_graph **out, const json_t *j);
 
-/* A drawing for a file or a page, in light or dark as the reader prefers. */
+/* A drawing for a file or a page, light or dark as the reader prefers. */
 void causal_svg(const causal_graph *g, text *out);
 
 #endif

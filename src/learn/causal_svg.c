@@ -6,8 +6,8 @@
  *     state, action  ->  next state, reward  <-  factors  ->  next factors
  *     before the step    after it                that act in it
  *
- * Nodes from which a path leads to the reward are filled; edges into others are grey. Factors
- * without such a path (most, where more were offered than needed) are folded into one line. */
+ * Nodes with a path to the reward are filled; edges into others are grey. Factors without such a
+ * path (most, if the model has more than it needs) are folded into one line. */
 #include <math.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void label(const drawing *d, kind k, int i, bool next)
     if (next) text_add(d->out, "′");
 }
 
-/* The same in a drawing: the superscripts of most fonts are too small to read. */
+/* In the drawing: superscripts of most fonts are too small to read. */
 static void draw_label(const drawing *d, kind k, int i, bool next)
 {
     if (k != THETA_S && k != THETA_R)
@@ -92,7 +92,7 @@ static void draw_label(const drawing *d, kind k, int i, bool next)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-/* Where many edges run side by side, each is drawn fainter. */
+/* If there are many edges, each is drawn fainter. */
 static double ink_of(const causal_graph *g, int mask)
 {
     const double plenty = 60;
@@ -143,7 +143,7 @@ static bool folded(const causal_graph *g, kind k, int i)
     return factor(k) && !kept(g, k, i);
 }
 
-/* Grey ones first: they are painted below the others. */
+/* Called for grey edges first, which the others cover. */
 static void draw_edges(const drawing *d, bool matters)
 {
     const causal_graph *g = d->g;
@@ -194,7 +194,7 @@ static void draw_nodes(const drawing *d)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Every colour is given twice: plainly first, for viewers without CSS variables. */
+/* Every colour is given twice: first plain, for viewers without CSS variables. */
 #define INK(what, plain, variable) what ":" plain ";" what ":var(" variable ")"
 #define WASH(plain, variable, share) \
     "fill:" plain ";fill:color-mix(in srgb,var(" variable ") " share ",var(--gp))"
@@ -251,7 +251,7 @@ static void draw_heads(const drawing *d)
                  d->x[FACTORS], y_of(d, THETA_R, d->g->z.q) + 4, folds);
 }
 
-/* Nodes are as wide as the longest name among them asks for. */
+/* All nodes are wide enough for the longest name. */
 static void set_columns(drawing *d)
 {
     char name[TEXT_NAME];

@@ -1,4 +1,4 @@
-/* compact.c - the compact representation as shifts and scales, 0 for what is not shown. */
+/* compact.c - the compact representation as shifts and scales; scale 0 hides. */
 #include "learn/compact.h"
 
 #include <math.h>

@@ -1,11 +1,10 @@
 /* fnvae.c - the FN-VAE as one recording: algorithm A1 in one backward pass.
  *
- * No group of parameters reaches a cost that it must not follow: alpha sees the reconstruction and
- * prediction of the dynamics, beta those of the reward, gamma the KL, plain what to expect without
- * theta, the masks reconstruction, KL and sparsity. Only phi follows the weighted total; so costs
- * are summed unweighted, and the weights stand as grad_scale on the edges that leave q_phi
- * (tests/nn/double_nn_a1.c shows that this equals separate passes).
- */
+ * Each group of parameters reaches only the costs it must follow: alpha the reconstruction and
+ * prediction of the dynamics, beta those of the reward, gamma the KL, plain the cost of the θ-free
+ * networks, the masks reconstruction, KL and sparsity. Only phi follows the weighted total, so
+ * costs are summed unweighted, and grad_scale applies the weights on the edges out of q_phi
+ * (tests/nn/double_nn_a1.c shows that this equals separate passes). */
 #include "learn/fnvae.h"
 
 #include <stdio.h>
@@ -20,10 +19,10 @@ const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-/* q_phi: products, a dense layer, an LSTM, a diagonal Gaussian. What a factor does is often to
- * scale something, so a transition tells of it by a product (of the action and its unexpected
- * effect, say). It starts almost certain: decoders learn to overlook a latent that is mostly noise,
- * and a weak factor might then never be taken up. */
+/* q_phi: products, a dense layer, an LSTM, a diagonal Gaussian. A factor often scales something, so
+ * products reveal it (of the action and its unexpected effect, say). The posterior starts almost
+ * certain: decoders learn to ignore a latent that is mostly noise, and might then never pick up a
+ * weak factor. */
 static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
 {
     char name[32];
@@ -43,8 +42,8 @@ static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_va
     return q;
 }
 
-/* p_gamma: factor j of the next segment reads the factors of this one, and of those before, that
- * C_tt[., j] lets through. */
+/* p_gamma: factor j of the next segment reads the factors of this and earlier segments that C_tt[.,
+ * j] lets through. */
 nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_var C)
 {
     char name[32];
@@ -66,7 +65,7 @@ nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_va
     return nn_dense(gamma, name, NN_IN(h), n, false, 1, NN_LINEAR);
 }
 
-/* Its spreads are parameters, the same everywhere. */
+/* The standard deviations are parameters that depend on nothing. */
 fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var *theta_r)
 {
     nn_var s = fnvae_record_prior(f, "s", theta_s, f->mask[MASK_TT_S].C);
@@ -76,25 +75,25 @@ fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var 
     return (fnvae_prior){nn_concat(NN_IN(s, r)), nn_concat(NN_IN(spread_s, spread_r))};
 }
 
-/* p_alpha1: dimension i of the normalised change of state, behind its own masks. Theta may scale
- * what the others do. Only theta: an input that scales itself has an even effect, and with it a
- * gradient of zero at a closed gate, so that a mask which has lost it does not find it again. */
+/* p_alpha1: dimension i of the normalised change of state, through its own masks. Theta, and only
+ * theta, may scale the effect of other inputs: an input that scales itself has an even effect,
+ * whose gradient is zero at a closed gate, so a mask that closed would never open again. */
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
 {
     return nn_gain_mlp(f->group[FNVAE_ALPHA], "rec", NN_IN(s, a, theta_s), NN_IN(theta_s),
                        f->mask[MASK_S].C, f->z.d, 2, f->o.bank, NN_TANH, 1);
 }
 
-/* What the reward decoders read, by o.reward_reads: both, before, after. */
+/* The inputs of the reward decoders. */
 nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
 {
-    if (f->o.reward_reads == 0) return NN_IN(s, a, s1, theta_r);
-    return f->o.reward_reads == 1 ? NN_IN(s, a, theta_r) : NN_IN(a, s1, theta_r);
+    if (f->o.reward_reads == READS_BOTH) return NN_IN(s, a, s1, theta_r);
+    return f->o.reward_reads == READS_BEFORE ? NN_IN(s, a, theta_r) : NN_IN(a, s1, theta_r);
 }
 
 int fnvae_reward_inputs(const fnvae *f)
 {
-    return f->z.m + (f->o.reward_reads == 0 ? 2 : 1) * f->z.d;
+    return f->z.m + (f->o.reward_reads == READS_BOTH ? 2 : 1) * f->z.d;
 }
 
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
@@ -122,7 +121,7 @@ fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
                         .state_r = NN_NONE};
 }
 
-/* Steps of the replay. */
+/* Rows of the replay. */
 static fnvae_seen record_rows(const fnvae *f, nn_var at, nn_var next, nn_var change)
 {
     nn_var now = replay_gather(f->replay, at), after = replay_gather(f->replay, next);
@@ -133,9 +132,9 @@ static fnvae_seen record_rows(const fnvae *f, nn_var at, nn_var next, nn_var cha
 
 /* ---- algorithm A1 ---------------------------------------------------------------------------- */
 
-/* What a transition tells beyond what is true on average, in units of its spread: `target` minus
- * what a network without theta expects. Where theta does little, this is almost all that tells of
- * it. The cost of the first recording, the windows', teaches the network and the spread. */
+/* What is new in a transition: `target` minus what the θ-free network expects, in units of its
+ * spread. If theta has little effect, almost nothing else reveals it. The first recording, that of
+ * the windows, has the cost that trains the network and the spread. */
 static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, fnvae_plain *known)
 {
     nn_group *g = f->group[group];
@@ -156,7 +155,7 @@ void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s
                              fnvae_posterior *q_r)
 {
     int p = f->z.p, q = f->z.q;
-    bool first = fnvae_first(f) < 0; /* learned before the rest: a group by itself */
+    bool first = fnvae_first(f) < 0; /* pre-trained: a separate group */
     nn_var news_s =
         record_news(f, first ? FNVAE_PLAIN_S : FNVAE_ALPHA, NN_IN(x->s, x->a), x->ds, &f->plain_s);
     nn_var news_r = record_news(f, first ? FNVAE_PLAIN_R : FNVAE_BETA, NN_IN(x->s, x->a, x->s1),
@@ -192,7 +191,7 @@ static void record_theta(fnvae *f)
     f->theta_r.sample = nn_gauss_sample(f->theta_r.mean, f->theta_r.log_std);
 }
 
-/* The learned weights see the costs, and the costs do not see them: their values become k. */
+/* The learned weights follow the costs, but not vice versa: find_weights makes them k. */
 static nn_var record_auto(fnvae *f)
 {
     nn_var *c = f->cost;
@@ -203,7 +202,7 @@ static nn_var record_auto(fnvae *f)
     return nn_auto_weight(NN_IN(rec, pred, kl, nn_detach(c[FNVAE_smooth])), f->auto_c);
 }
 
-/* The costs that are learned from: a prediction that is switched off is not even computed. */
+/* The costs to learn from; a disabled prediction is not computed at all. */
 static int list_losses(fnvae *f, nn_var *losses)
 {
     int n = 0;
@@ -352,7 +351,7 @@ int fnvae_ready(fnvae *f)
     int rc = declare(f);
     if (rc < 0) return rc;
     f->update = fnvae_first(f);
-    fnvae_settle_units(f);
+    fnvae_set_units(f);
     fnvae_set_masks(f);
     return 0;
 }
@@ -367,7 +366,7 @@ void fnvae_free(fnvae *f)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* What follows from the loaded numbers, where the backend has it. */
+/* Sends the backend what follows from the loaded numbers. */
 static int note_load(void *arg)
 {
     fnvae *f = arg;
@@ -395,7 +394,7 @@ void fnvae_state(fnvae *f, int replica, state_list *s)
     state_add(s, "fnvae/units", FANS_F32, 1, (int64_t[]){(int64_t)f->units.each},
               numbers_of(&f->units, replica));
     state_add_number(s, "fnvae/update", FANS_I64, &f->update);
-    for (int i = 0; i < FNVAE_COST_COUNT; i++) { /* shown before the next update recomputes them */
+    for (int i = 0; i < FNVAE_COST_COUNT; i++) { /* shown until the next update */
         snprintf(name, sizeof name, "fnvae/%s", fnvae_cost_names[i]);
         state_add_number(s, name, FANS_F32, f->shown + i * f->replicas + replica);
     }

@@ -10,11 +10,10 @@
  *
  * p_beta1, p_beta2: the same for the reward.
  *
- * A row of a window is one transition (s, a) -> (r, s'); windows run over the lifetime and across
- * episodes. A **segment** is a stretch with constant theta; nothing else is told about the kind of
- * change. From the posterior of row t a transition of the same segment is decoded that was drawn at
- * random, so that a belief must explain the segment and not the last step, and is calibrated
- * when little was seen. */
+ * A row of a window is one transition (s, a) -> (r, s'); windows run along the lifetime, across
+ * episodes. A **segment** is a stretch with constant theta; nothing else is known about the kind of
+ * change. The posterior of row t decodes a random transition of the same segment, so that a belief
+ * must explain the segment rather than the last step, and is calibrated after few steps. */
 #ifndef LEARN_FNVAE_H
 #define LEARN_FNVAE_H
 
@@ -24,9 +23,9 @@
 #include "learn/fnvae_options.h"
 #include "learn/staged.h"
 
-/* What a model is made for. */
+/* The sizes of a model. */
 typedef struct fnvae_dims {
-    int d, m; /* of the task: states and actions */
+    int d, m; /* states and actions of the task */
     int p, q; /* factors, at least one of each kind */
 } fnvae_dims;
 
@@ -35,7 +34,7 @@ enum {
     FNVAE_GAMMA,
     FNVAE_ALPHA,
     FNVAE_BETA,
-    FNVAE_PLAIN_S, /* what to expect without theta, where it is learned first */
+    FNVAE_PLAIN_S, /* the θ-free network, if it is pre-trained */
     FNVAE_PLAIN_R,
     FNVAE_MASKS,
     FNVAE_WEIGHTS,
@@ -62,18 +61,18 @@ enum {
 };
 extern const char *const fnvae_cost_names[FNVAE_COST_COUNT];
 
-/* Statistics by which values become normalised ones. */
+/* Statistics that normalise values. */
 enum { SCALE_S, SCALE_DS, SCALE_R, SCALE_THETA_S, SCALE_THETA_R, FNVAE_SCALES };
 
-/* Where the truth is known, as in data to fit a model to, the replay has it in these columns. */
+/* The replay columns of the true factors, if known (as in data for `fans model fit`). */
 enum { FNVAE_COLUMN_THETA_S, FNVAE_COLUMN_THETA_R };
 
-/* What a network without theta expects of ds or r, and the cost that teaches it. */
+/* What the θ-free network expects of ds or r, and its cost. */
 typedef struct fnvae_plain {
     nn_var expected, cost;
 } fnvae_plain;
 
-/* q_phi on some recording. */
+/* q_phi on one recording. */
 typedef struct fnvae_posterior {
     nn_var mean, log_std, sample; /* (T, B, p or q) */
     nn_var state;                 /* (T, B, 2 lstm) */
@@ -87,12 +86,12 @@ typedef struct fnvae_mask {
 enum { MASK_S, MASK_R, MASK_TT_S, MASK_TT_R, FNVAE_MASK_COUNT };
 
 /* Which rows of a window count for a cost. */
-#define FNVAE_WEIGHTS_OF_ROWS(X)                            \
-    X(rec)  /* its posterior has seen enough */             \
-    X(pred) /* row t is predicted from t-1 */               \
-    X(stay) /* its segment began before */                  \
-    X(move) /* it begins a segment */                       \
-    X(next) /* its theta is what p_gamma was to foretell */ \
+#define FNVAE_WEIGHTS_OF_ROWS(X)                      \
+    X(rec)  /* its posterior has seen enough */       \
+    X(pred) /* row t is predicted from t-1 */         \
+    X(stay) /* its segment began before */            \
+    X(move) /* it begins a segment */                 \
+    X(next) /* p_gamma learns to predict its theta */ \
     X(smooth)
 enum {
 #define X(name) FNVAE_W_##name,
@@ -101,18 +100,18 @@ enum {
         FNVAE_W_COUNT
 };
 
-/* Steps as they were lived. */
+/* Steps in raw units. */
 typedef struct fnvae_lived {
     nn_var obs, action, reward, next_obs;
 } fnvae_lived;
 
-/* ... as the networks read them: normalised; whether a segment begins; and the state of q_phi's
+/* ... as the networks read them: normalised; whether a segment starts; and the state of q_phi's
  * LSTMs (1, B, 2 lstm), or NN_NONE. */
 typedef struct fnvae_seen {
     nn_var s, a, s1, ds, r, change, state_s, state_r;
 } fnvae_seen;
 
-/* The weights that costs are given, which may change from update to update. */
+/* Weights of costs, which may change from update to update. */
 #define FNVAE_KS(X) X(rec) X(pred) X(stay) X(move) X(smooth) X(sparse) X(noise)
 enum {
 #define X(name) FNVAE_K_##name,
@@ -131,95 +130,94 @@ typedef struct fnvae {
     staged units; /* (1, 1, ·): shift and scale of every statistic */
     nn_var shift[FNVAE_SCALES], scale[FNVAE_SCALES];
 
-    /* windows: (T, B) rows of the replay, and those that are decoded from each posterior */
+    /* windows: (T, B) rows of the replay, and the rows that each posterior decodes */
     staged at, next, dec_at, dec_next, change, w[FNVAE_W_COUNT];
-    staged begins, of;   /* with `moves`: (moves, B), when segments that are foretold begin; and
-                            (T, B), which of those a row belongs to; -1 = none */
-    int *left_out;       /* [replica][B]: segments that there was no room for */
-    replay_step *window; /* [replica][T]: what is being put in */
-    float *buffer;       /* of the largest mask's size */
+    staged begins, of;   /* if moves > 0: (moves, B), where predicted segments start; and (T, B),
+                            which of them a row belongs to; -1: none */
+    int *left_out;       /* [replica][B]: segments beyond `moves` */
+    replay_step *window; /* [replica][T]: scratch */
+    float *buffer;       /* scratch, of the largest mask's size */
     fnvae_seen seen, dec;
     fnvae_mask mask[FNVAE_MASK_COUNT];
     fnvae_posterior theta_s, theta_r;
     nn_var spread_s, spread_r; /* (1, 1, p or q): log_std of p_gamma */
     nn_var noise_s, noise_r;   /* (1, 1, d or 1): log_std of the decoders */
-    nn_var rec, rec_r;         /* what alpha1 and beta1 say */
-    nn_var k[FNVAE_K_COUNT];   /* weights of costs; most on the edges out of phi */
+    nn_var rec, rec_r;         /* outputs of alpha1 and beta1 */
+    nn_var k[FNVAE_K_COUNT];   /* weights of costs; most scale edges out of phi */
     float *k_host;             /* [weight][replica] */
     fnvae_plain plain_s, plain_r;
     nn_var temperature, frozen, auto_c;
     nn_var cost[FNVAE_COST_COUNT];
     nn_plan *learn, *learn_fixed; /* all groups; without masks */
-    nn_plan *learn_plain;         /* what to expect without theta, and nothing else */
+    nn_plan *learn_plain;         /* the θ-free network alone */
 
-    float *shown; /* (costs, replicas): of the last update, for curves … */
-    bool stale;   /* … not yet read since */
+    float *shown; /* (costs, replicas): of the last update, for curves */
+    bool stale;   /* not read since the last update */
 
     norm *norms; /* [replica][FNVAE_SCALES] */
     arena *memory;
-    int64_t update; /* updates done; below 0 while only what to expect without theta is learned */
+    int64_t update; /* updates done; negative during pre-training */
     bool update_graph;
 } fnvae;
 
-/* Records a model on a graph, to learn from a replay whose tables that graph has. Then whatever
- * else uses it is recorded, all is planned, the graph committed, and the model made ready. */
+/* Records a model on a graph that has the replay's tables. Then record what else uses it, plan,
+ * commit the graph, and call fnvae_ready. */
 int fnvae_new(fnvae **out, nn_graph *g, const replay *r, const fnvae_options *o, fnvae_dims z);
 int fnvae_plan(fnvae *f);
 int fnvae_ready(fnvae *f);
 void fnvae_free(fnvae *f);
 
-/* Takes a step into the running statistics; and makes these the units of all that is normalised
- * from now on. Every update does so, too. */
+/* Add a step to the running statistics. fnvae_set_units makes these the units of normalisation;
+ * every update does so, too. */
 void fnvae_observe(fnvae *f, int replica, const float *obs, float reward, const float *next_obs);
 void fnvae_observe_factors(fnvae *f, int replica, const float *theta_s, const float *theta_r);
-void fnvae_settle_units(fnvae *f);
+void fnvae_set_units(fnvae *f);
 
-/* Fills column b of the next update's windows with steps[o.window]; `pick` draws what is decoded.
- */
+/* Fills column b of the next update's windows with steps[o.window]; `pick` draws what to decode. */
 void fnvae_window(fnvae *f, int replica, int b, const replay_step *steps, rng *pick);
 
-/* Fills all columns with random windows, of which a share jumps to another time; `draws` has a
- * stream per replica. There must be enough rows in every lane. */
+/* Fills all columns with random windows, some spliced from two times (o.jumps); `draws` has a
+ * stream per replica. Every lane must have enough rows: fnvae_can_fill. */
 int fnvae_least_rows(const fnvae_options *o);
 bool fnvae_can_fill(const fnvae *f);
 void fnvae_fill(fnvae *f, rng *draws, pool *p);
 
-/* One step of algorithm A1 on the windows. The masks follow the schedule of the options over
- * o.updates, and are frozen from o.masks_until on. */
+/* One step of algorithm A1 on the windows. Masks follow the options' schedule over o.updates, and
+ * are frozen from o.masks_until on. */
 int fnvae_update(fnvae *f);
 
-/* The total of the costs under their weights, and one cost, as of the last update. */
+/* The weighted total of the costs, and one cost, in the last update. */
 double fnvae_total(const fnvae *f, int replica);
 double fnvae_cost(const fnvae *f, int cost, int replica);
 
-/* From now on the masks are 0 or 1: those with a probability above 1/2. */
+/* From now on masks are 0 or 1: 1 where the probability exceeds 1/2. */
 void fnvae_freeze(fnvae *f);
 
-/* Dense, learned or frozen, as the number of updates says: after a model was read from a file. */
+/* Makes masks dense, learned or frozen, by the number of updates: after loading a model. */
 void fnvae_set_masks(fnvae *f);
 
-/* value of dimension i in normalised units */
+/* dimension i of a value in normalised units */
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x);
 
 void fnvae_state(fnvae *f, int replica, state_list *s);
 
-/* The costs of the last update, for curves: one transfer for all replicas, when somebody asks. */
+/* The costs of the last update, for curves: one transfer for all replicas, on demand. */
 void fnvae_scalars(fnvae *f, int replica, fans_scalar_fn *emit, void *user);
 int fnvae_read_costs(void *f);
 
-/* How many inputs the reward decoders read in front of theta_r: s, a, s' as o.reward_reads says. */
+/* Number of the reward decoders' inputs before theta_r: s, a, s' by o.reward_reads. */
 int fnvae_reward_inputs(const fnvae *f);
 
 /* ---- shared among the files of the model ----------------------------------------------------- */
 
-/* the one way from lived steps to what networks read */
+/* normalises steps for the networks */
 fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change);
 /* q_phi on a recording */
 void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s,
                              fnvae_posterior *q_r);
-/* the mean of p_gamma on the last segments' theta, o.order of (T, B, n), the latest first */
+/* the mean of p_gamma given the last segments' theta: o.order of (T, B, n), the latest first */
 nn_var fnvae_record_prior(fnvae *f, const char *kind, const nn_var *theta, nn_var C);
-/* p_gamma as a whole: (1, B, p + q) each, of both kinds' theta */
+/* p_gamma of both kinds of theta: (1, B, p + q) each */
 typedef struct fnvae_prior {
     nn_var mean, log_std;
 } fnvae_prior;
@@ -231,7 +229,7 @@ void fnvae_record_masks(fnvae *f);
 void fnvae_record_decoders(fnvae *f);
 void fnvae_record_divergence(fnvae *f);
 
-/* The update at which a share of o.updates is done. */
+/* The number of updates that is this share of o.updates. */
 int64_t fnvae_share(const fnvae *f, double share);
 int64_t fnvae_first(const fnvae *f); /* the number of the first update */
 

@@ -1,29 +1,29 @@
-/* fnvae_costs.c - the costs of the FN-VAE: what is decoded, and how theta moves.
+/* fnvae_costs.c - the costs of the FN-VAE: decoding, and the movement of theta.
  *
  * The KL has two parts. Within a segment theta does not move, so the prior of row t is the
- * posterior of row t-1 (at the first row of a window, N(0, 1)). Where a segment begins it is
- * p_gamma of the last segments' theta. Both are means over their own rows, and their weights carry
- * the share of those rows: phi follows the sum over all rows, while gamma and C_tt are not drowned
- * where changes are rare.
+ * posterior of row t-1 (in the first row of a window, N(0, 1)). Where a segment starts, the prior
+ * is p_gamma of the last segments' theta. Both parts are means over their own rows, and their
+ * weights include the share of those rows: phi follows the sum over all rows, while gamma and C_tt
+ * still learn if changes are rare.
  *
- * phi is drawn to p_gamma in the row that begins a segment (kl_move). p_gamma is drawn to what is
- * known of the segment later, when it was seen (kl_next): the first row's posterior would teach it
- * little more than itself. Both are one and the same where segments have one step. */
+ * phi is drawn to p_gamma in the first row of a segment (kl_move). p_gamma is drawn to what later
+ * rows of the segment reveal (kl_next): the first row's posterior is little more than p_gamma
+ * itself. If segments have one step, both are the same. */
 #include <math.h>
 
 #include "learn/fnvae.h"
 
 /* ---- decoders -------------------------------------------------------------------------------- */
 
-/* What a decoder said of what, in rows that count as `weight` says. */
+/* A decoder's guess of a target, and which rows count. */
 typedef struct told {
     nn_var target, guess, weight;
 } told;
 
 /* With `tails` an error u, in units of its spread, costs log cosh u = log(1 + e^2u) - u - log 2,
- * which is |u| for large ones. Where a foot meets the ground predictions are far off, and squared,
- * these few steps drown what a weak factor does to all others. (But then, what happens in few
- * episodes only may pass for a tail.) */
+ * which is |u| for large u. When a foot hits the ground, predictions are far off; squared, these
+ * few steps would drown the effect of a weak factor on all others. (But an effect that shows in few
+ * episodes may then pass for a tail.) */
 static nn_var tailed_cost(told x, nn_var log_std)
 {
     nn_var scale = nn_activate(nn_affine(log_std, -1, 0), NN_EXP);
@@ -32,9 +32,8 @@ static nn_var tailed_cost(told x, nn_var log_std)
     return nn_mean(nn_add(twice, nn_affine(u, -1, -log(2))), x.weight);
 }
 
-/* The decoders' spread: a parameter that follows the errors of `by`, and that no other cost moves.
- * So an error counts in units of what cannot be predicted, and a nat is a nat in noisy worlds and
- * in exact ones. */
+/* The decoders' spread: a parameter that follows only the errors of `by`. So errors count in units
+ * of what cannot be predicted, and a nat is a nat in noisy worlds and in exact ones. */
 static nn_var record_noise(fnvae *f, nn_group *group, told by, nn_var *log_std)
 {
     int n = nn_shape_of(by.target).D;
@@ -45,7 +44,7 @@ static nn_var record_noise(fnvae *f, nn_group *group, told by, nn_var *log_std)
     return nn_gauss_nll(seen.target, seen.guess, nn_broadcast(*log_std, by.guess), seen.weight);
 }
 
-/* An error in units of the decoders' spread: squared, or with tails. Never negative. */
+/* The cost of errors in units of the decoders' spread: squared, or with tails. Never negative. */
 static nn_var error_cost(const fnvae *f, told x, nn_var log_std)
 {
     if (f->o.tails) return tailed_cost(x, nn_detach(log_std));
@@ -53,8 +52,8 @@ static nn_var error_cost(const fnvae *f, told x, nn_var log_std)
     return nn_gauss_nll(nn_mul(x.target, scale), nn_mul(x.guess, scale), NN_NONE, x.weight);
 }
 
-/* From the theta of the row before: the change of state and the reward; where what to expect
- * without theta is learned first, as they differ from that. */
+/* Predicts the change of state and the reward from the theta of the row before; if the θ-free
+ * network is pre-trained, as a difference from it. */
 static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
 {
     nn_var s = f->seen.s, a = f->seen.a, s1 = f->seen.s1;
@@ -70,7 +69,7 @@ static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
     *pred_r = nn_add(*pred_r, f->plain_r.expected);
 }
 
-/* Reconstruct a transition of the segment, and predict the next one. */
+/* Reconstructs a transition of the segment, and predicts the next one. */
 void fnvae_record_decoders(fnvae *f)
 {
     nn_var w_pred = f->w[FNVAE_W_pred].var, w_rec = f->w[FNVAE_W_rec].var, pred, pred_r;
@@ -94,7 +93,7 @@ void fnvae_record_decoders(fnvae *f)
 
 /* ---- the movement of theta ------------------------------------------------------------------- */
 
-/* The posterior means with which the last segments ended, the latest first; in every row. */
+/* In every row: the posterior means at the ends of the last segments, the latest first. */
 static void record_ends(fnvae *f, fnvae_posterior q, nn_var *ends)
 {
     nn_var mean = nn_grad_scale(q.mean, f->k[FNVAE_K_move]);
@@ -104,8 +103,8 @@ static void record_ends(fnvae *f, fnvae_posterior q, nn_var *ends)
     }
 }
 
-/* What p_gamma says of a row's segment, from how those before it ended. It is the same for all rows
- * of a segment: where segments are few, it is computed for their beginnings alone. */
+/* What p_gamma predicts for a row's segment from the ends of those before it. It is the same in all
+ * rows of a segment: with o.moves, it is computed only once per segment. */
 static nn_var record_foretold(fnvae *f, const char *kind, nn_var *ends, nn_var C)
 {
     if (f->o.moves == 0) return fnvae_record_prior(f, kind, ends, C);
@@ -113,7 +112,7 @@ static nn_var record_foretold(fnvae *f, const char *kind, nn_var *ends, nn_var C
     return nn_pick(fnvae_record_prior(f, kind, ends, C), f->of.var);
 }
 
-/* The parts of the KL for one kind of factor; or the likelihood of the factors where observed. */
+/* The parts of the KL for one kind of factor; if factors are observed, their likelihood. */
 static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, nn_var *cost)
 {
     nn_var spread = kind[0] == 's' ? f->spread_s : f->spread_r, ends[2];
@@ -136,14 +135,14 @@ static void record_kl(fnvae *f, const char *kind, fnvae_posterior q, nn_var C, n
         nn_gauss_kl(m, l, nn_shift(m, NN_NONE), nn_shift(l, NN_NONE), f->w[FNVAE_W_stay].var);
 }
 
-/* What the posterior mean of row t should be near to: the row before, their moving average (over
- * two) or their exponential one, whose terms beyond the third are below 1e-5 for beta = 0.98. */
+/* What the posterior mean of row t should be close to: the row before, or a moving average of the
+ * two before, or an exponential one (for beta = 0.98, terms after the third are below 1e-5). */
 static nn_var smooth_reference(const fnvae *f, nn_var mean)
 {
     const double beta = 0.98, rest = 1 - beta;
     nn_var one = nn_shift(mean, NN_NONE), two = nn_shift(one, NN_NONE);
-    if (f->o.smooth == 1) return nn_add(nn_affine(one, 0.5, 0), nn_affine(two, 0.5, 0));
-    if (f->o.smooth == 2) {
+    if (f->o.smooth == SMOOTH_MA) return nn_add(nn_affine(one, 0.5, 0), nn_affine(two, 0.5, 0));
+    if (f->o.smooth == SMOOTH_EMA) {
         nn_var three = nn_affine(nn_shift(two, NN_NONE), rest * rest * beta, 0);
         return nn_add(nn_affine(one, beta, 0), nn_add(nn_affine(two, rest * beta, 0), three));
     }

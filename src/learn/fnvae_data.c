@@ -1,4 +1,4 @@
-/* fnvae_data.c - from lived steps to the FN-VAE's inputs: running statistics and windows. */
+/* fnvae_data.c - from steps to the FN-VAE's inputs: running statistics and windows. */
 #include "learn/fnvae.h"
 
 /* ---- running statistics ---------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ void fnvae_observe_factors(fnvae *f, int replica, const float *theta_s, const fl
 }
 
 /* Shift and scale of each statistic, one after the other. */
-void fnvae_settle_units(fnvae *f)
+void fnvae_set_units(fnvae *f)
 {
     for (int r = 0; r < f->replicas; r++) {
         float *to = numbers_of(&f->units, r);
@@ -61,10 +61,10 @@ static void put_step(const fnvae *f, int replica, size_t at, const replay_step *
     numbers_of(&f->change, replica)[at] = s->change;
 }
 
-/* Where a window that shall jump is cut, by a share of them: where the next episode begins after a
- * row of the middle half. Where episodes are as long as windows there may be none, and the window
- * stays as it is. Worlds may change more than they ever did; q_phi, which carries on what it knew,
- * learns so to believe what it sees. */
+/* Decides whether to splice a window, and where to cut it: at the first episode that starts after a
+ * row of the middle half. If episodes are as long as windows there may be none; then the window
+ * stays whole. Splices teach q_phi to trust what it sees over what it carries, for worlds that
+ * change more than ever before. */
 static int find_cut(const fnvae *f, const replay_step *rows, rng *draw)
 {
     int T = f->o.window;
@@ -74,27 +74,25 @@ static int find_cut(const fnvae *f, const replay_step *rows, rng *draw)
     return t;
 }
 
-/* Prediction from row t-1 counts within an episode, and not across a change point. Where theta
- * moves at every step there is no point to leave out: two changes in a row are one continuous
- * movement. */
+/* Prediction from row t-1 counts within an episode, but not across a change point. Two changes in a
+ * row are one continuous movement, as when theta moves at every step: these count. */
 static bool predicted(const replay_step *rows, int t)
 {
     if (t == 0 || rows[t].first || rows[t].jump) return false;
     return !rows[t].change || rows[t - 1].change;
 }
 
-/* While theta is not known, a state tells something about it: the masks would take that for an
- * edge. So reconstruction counts once a posterior has seen `evidence` rows, or half of its segment.
- */
+/* While theta is unknown, states give hints of it, which masks would take for edges. So
+ * reconstruction counts only after `evidence` rows, or half of the segment. */
 static bool evident(const fnvae *f, int seen, int length)
 {
     int half = length / 2;
     return seen >= (f->o.evidence < half ? f->o.evidence : half);
 }
 
-/* Rows [from, to) of a window that share theta with row t: its segment; and where segments are
- * short, as when theta moves at every step, those that come next, for it moves little. (Not those
- * just seen: their noise could be smuggled into theta.) */
+/* Rows [from, to) of a window that share theta with row t: its segment; or, if segments are short,
+ * as when theta moves at every step, the next rows, since theta moves little. (Not the rows just
+ * seen: theta could encode their noise.) */
 typedef struct neighbours {
     int from, to;
 } neighbours;
@@ -106,8 +104,9 @@ static neighbours near_to(const fnvae *f, int t, int from, int to, int end)
     return (neighbours){t + 1, t + near < end ? t + near + 1 : end};
 }
 
-/* A segment has rows [from, to). Is it foretold as number k of its window's (none, -1)? Only from
- * those that ended before it; and only as many as there is room for, whose beginnings are noted. */
+/* Whether p_gamma predicts the segment of rows [from, to), which is number k of those in its window
+ * with enough segments before them (-1: not one of them). At most o.moves are; notes their starts.
+ */
 static bool foretell(const fnvae *f, int replica, int b, int k, int from, int to)
 {
     int B = f->o.batch;
@@ -119,7 +118,7 @@ static bool foretell(const fnvae *f, int replica, int b, int k, int from, int to
     return is;
 }
 
-/* Rows [begin, end) of a window that were lived in one piece, and where they go. */
+/* Rows [begin, end) of a window that are contiguous in time, and where they go. */
 typedef struct piece {
     const fnvae *f;
     int replica, b;
@@ -153,7 +152,7 @@ static void put_segment(const piece *x, int from, int to, bool foretold)
     }
 }
 
-/* Segment by segment. `moved` counts those of the window that others of their piece came before. */
+/* Segment by segment. `moved` counts the window's segments with enough others before them. */
 static void put_piece(const piece *x, int *moved)
 {
     int segment = 0;
@@ -192,7 +191,7 @@ bool fnvae_can_fill(const fnvae *f)
     return can;
 }
 
-/* `count` steps from the beginning of an episode on, whichever has so many after it. */
+/* `count` steps from the start of a random episode that has as many after it. */
 static void jump_elsewhere(const fnvae *f, int lane, int count, replay_step *rows, rng *draw)
 {
     int n = replay_rows(f->replay, lane), i;

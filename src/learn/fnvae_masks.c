@@ -1,9 +1,8 @@
-/* fnvae_masks.c - the masks of the FN-VAE: dense while the networks settle, then learned, then
- * frozen.
+/* fnvae_masks.c - the masks of the FN-VAE: dense at first, then learned, then frozen.
  *
  * One recording serves all three: C = free · gate + fixed, where `free` and `fixed` are inputs. An
- * edge costs its price k4 · w wherever it stands. (A mean per mask would make an edge of C_ss
- * cheaper the more states there are.) */
+ * edge costs its price k4 · w in any mask. (A mean per mask would make an edge of C_ss cheaper the
+ * more states there are.) */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +55,8 @@ static void weigh_mask(const fnvae *f, int which, float *weight, int causes, int
         weigh(weight, causes, effects, d, m, o->w_as);
         weigh(weight, causes, effects, d + m, p, o->w_ts);
     } else if (which == MASK_R) {
-        int before = o->reward_reads == 2 ? 0 : d, after = o->reward_reads == 1 ? 0 : d;
+        int before = o->reward_reads == READS_AFTER ? 0 : d;
+        int after = o->reward_reads == READS_BEFORE ? 0 : d;
         if (before) weigh(weight, causes, effects, 0, d, o->w_sr);
         weigh(weight, causes, effects, before, m, o->w_ar);
         if (after) weigh(weight, causes, effects, before + m, d, o->w_sr);
@@ -65,7 +65,7 @@ static void weigh_mask(const fnvae *f, int which, float *weight, int causes, int
     }
 }
 
-/* Dense (while the networks settle, or without structure), or learned. theta_r always reaches r. */
+/* Makes masks dense (at first, or without structure) or learned. theta_r always reaches r. */
 static void set_masks(fnvae *f, bool learned)
 {
     float *buffer = f->buffer;

@@ -1,12 +1,12 @@
-/* fnvae_options.c - the option table, and the presets as texts of options. */
+/* fnvae_options.c - the option table and the presets. */
 #include "learn/fnvae_options.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-OPTIONS_GROUP(fnvae_option_group, fnvae_options, "fnvae", "the model of what changes",
-              FNVAE_OPTIONS)
+OPTIONS_GROUP(fnvae_option_group, fnvae_options, "fnvae",
+              "the model of hidden factors and their graph", FNVAE_OPTIONS)
 
 static const struct {
     const char *name, *ini;
@@ -24,5 +24,5 @@ int fnvae_preset(const char *name, const char **ini)
     }
     const char *hint = nearest_hint(&near);
     return fans_fail(FANS_EINVAL, "there is no preset '%s'%s", name,
-                     *hint ? hint : "; there are paper, standard and small");
+                     *hint ? hint : "; choose paper, standard or small");
 }

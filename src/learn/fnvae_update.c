@@ -1,13 +1,13 @@
-/* fnvae_update.c - the updates of the FN-VAE: first those that teach only what to expect without
- * theta, then those that teach everything; weights, prices and rates as they are by then. */
+/* fnvae_update.c - the updates of the FN-VAE: first, pre-training of the θ-free network; then those
+ * of everything, with scheduled weights, prices and learning rates. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "learn/fnvae.h"
 
-/* The weights of one replica's costs. Those of the two parts of the KL carry the shares of rows
- * that stay and move. */
+/* The weights of one replica's costs. Those of the two parts of the KL include the share of their
+ * rows. */
 static void find_weights(const fnvae *f, int r, double k[FNVAE_K_COUNT])
 {
     const fnvae_options *o = &f->o;
@@ -25,7 +25,7 @@ static void find_weights(const fnvae *f, int r, double k[FNVAE_K_COUNT])
         kl = 1 / (2 * (double)c[2] * (double)c[2]);
         k[FNVAE_K_smooth] = 1 / (2 * (double)c[3] * (double)c[3]);
     }
-    if (o->smooth == 3) k[FNVAE_K_smooth] = 0;
+    if (o->smooth == SMOOTH_OFF) k[FNVAE_K_smooth] = 0;
     if (o->k3 > 0 && f->update < fnvae_share(f, o->k3_until))
         kl *= pow(o->k3_first / o->k3, 1 - (double)f->update / (o->k3_until * o->updates));
     for (size_t i = 0; i < rows; i++) moves += (double)move[i];
@@ -34,8 +34,8 @@ static void find_weights(const fnvae *f, int r, double k[FNVAE_K_COUNT])
     k[FNVAE_K_stay] = kl * (1 - moves / (double)rows);
 }
 
-/* Edges are dear at first: those that networks merely grew up with close, and do not come back when
- * the price falls; those that explain more than the last price do. */
+/* Edges are expensive at first: those without need close, and stay closed as the price falls; those
+ * that explain more than the final price open again. */
 static double price_now(const fnvae *f)
 {
     const fnvae_options *o = &f->o;
@@ -57,7 +57,7 @@ static void upload(fnvae *f)
     const staged *windows[] = {&f->at, &f->next, &f->dec_at, &f->dec_next, &f->change};
     for (int i = 0; i < 5; i++) staged_send(windows[i]);
     for (int i = 0; i < FNVAE_W_COUNT; i++) staged_send(&f->w[i]);
-    fnvae_settle_units(f);
+    fnvae_set_units(f);
     if (f->o.moves == 0) return;
     staged_send(&f->begins);
     staged_send(&f->of);
@@ -82,8 +82,8 @@ out:
     return rc;
 }
 
-/* The updates before the first. q_phi reads what was not expected, and a weak factor shows in that
- * only when all else is: learned together, theta is taken for what decoders do not know yet. */
+/* Pre-training. q_phi reads what was not expected, and a weak factor shows there only if everything
+ * else is expected: otherwise theta encodes what the decoders do not know yet. */
 static int update_plain(fnvae *f, nn_adam adam)
 {
     int rc = 0;
@@ -117,7 +117,7 @@ int fnvae_update(fnvae *f)
     upload(f);
     TRY(f->update < 0 ? update_plain(f, adam) : update_all(f, adam));
     f->stale = true;
-    f->update++; /* masks follow from it, at once: a model that is loaded has them too */
+    f->update++; /* set masks at once, as loading this model would */
     if (f->update == fnvae_share(f, f->o.masks_from) ||
         f->update == fnvae_share(f, f->o.masks_until))
         fnvae_set_masks(f);
@@ -137,7 +137,7 @@ double fnvae_total(const fnvae *f, int replica)
         [FNVAE_pred_dyn] = f->k[FNVAE_K_pred], [FNVAE_pred_rw] = f->k[FNVAE_K_pred],
         [FNVAE_kl_stay] = f->k[FNVAE_K_stay],  [FNVAE_kl_move] = f->k[FNVAE_K_move],
         [FNVAE_smooth] = f->k[FNVAE_K_smooth]};
-    double total = fnvae_cost(f, FNVAE_sparse, replica); /* k4 stands in the cost itself */
+    double total = fnvae_cost(f, FNVAE_sparse, replica); /* includes k4 */
     for (int i = 0; i < FNVAE_COST_COUNT; i++)
         if (k[i].graph) total += nn_scalar_get(k[i], replica) * fnvae_cost(f, i, replica);
     return total;

@@ -1,4 +1,4 @@
-/* inference.c - three parts as one. */
+/* inference.c - model, beliefs and refresh as one. */
 #include "learn/inference.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* inference.h - an FN-VAE that lives: the model, the belief that it holds online, and the refresh
- * of what it believed earlier, recorded, saved and freed together. */
+/* inference.h - online use of an FN-VAE: the model, its current beliefs, and the refresh of stored
+ * ones; recorded and freed together. */
 #ifndef LEARN_INFERENCE_H
 #define LEARN_INFERENCE_H
 
@@ -12,23 +12,22 @@ typedef struct inference {
     refresh *refresh;
 } inference;
 
-/* Records all three on a graph, to learn from a replay whose column keeps the beliefs. Then plan,
- * commit, make ready. Start from {0}; free also what was made in part. */
+/* Records all three on a graph; `column` of the replay stores the beliefs. Then plan, commit,
+ * ready. Start from {0}; free it even after a failure. */
 int inference_record(inference *x, nn_graph *g, replay *r, int column, const fnvae_options *o,
                      fnvae_dims z, bool spread);
 int inference_plan(inference *x);
 int inference_ready(inference *x);
 void inference_free(inference *x);
 
-/* Begins to correct the beliefs of all rows by a step; with `learn` it enters the statistics, too.
- */
+/* Starts to correct the beliefs of all rows by a step; with `learn`, adds it to the statistics. */
 int inference_note(inference *x, const fans_moment *before, const float *action,
                    const fans_outcome *outcome, bool learn);
 
-/* The beliefs of all rows as they are now: (rows, width). */
+/* Copies the current beliefs of all rows: (rows, width). */
 void inference_beliefs(const inference *x, int width, float *to);
 
-/* So many updates on random windows, as long as there is enough to learn from. */
+/* Makes `updates` updates on random windows, or none if there are too few rows yet. */
 int inference_learn(inference *x, int64_t updates, rng *draws, pool *p);
 
 #endif

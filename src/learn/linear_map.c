@@ -1,5 +1,5 @@
-/* linear_map.c - least squares by Cholesky's decomposition of the normal equations, with a little
- * ridge: unused latents may be constant. */
+/* linear_map.c - least squares by Cholesky decomposition of the normal equations, with a small
+ * ridge because unused latents may be constant. */
 #include "learn/linear_map.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ bool linear_map_fit(const float *x, int k, const double *y, int n, double *w)
     return true;
 }
 
-static double judge(const double *w, const float *x, int k, const double *y, int n)
+static double score(const double *w, const float *x, int k, const double *y, int n)
 {
     double mean = 0, left = 0, all = 0, count = 0;
     for (int i = 1; i < n; i += 2, count++) mean += y[i];
@@ -74,7 +74,7 @@ static double judge(const double *w, const float *x, int k, const double *y, int
 double linear_map_r2(const float *x, int k, const double *y, int n)
 {
     double *w = mem_alloc(((size_t)k + 1) * sizeof *w), r2 = NAN;
-    if (w && linear_map_fit(x, k, y, n, w)) r2 = judge(w, x, k, y, n);
+    if (w && linear_map_fit(x, k, y, n, w)) r2 = score(w, x, k, y, n);
     mem_free(w);
     return r2;
 }

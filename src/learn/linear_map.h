@@ -1,15 +1,14 @@
-/* linear_map.h - how much of y a linear map of x explains: R² on samples that it was not fitted to.
- */
+/* linear_map.h - how much of y a linear map of x explains: R² on held-out samples. */
 #ifndef LEARN_LINEAR_MAP_H
 #define LEARN_LINEAR_MAP_H
 
 #include <stdbool.h>
 
-/* x is [n][k], y [n]. The map (with a constant) is fitted to the even samples and judged on the odd
- * ones. NaN where y is constant, or where there is too little memory or data. */
+/* x is [n][k], y [n]. The map (with a constant) is fitted to the even samples and scored on the odd
+ * ones. NaN if y is constant, or if there is too little memory or data. */
 double linear_map_r2(const float *x, int k, const double *y, int n);
 
-/* The map itself: w[k + 1], the constant last. False where there is too little memory or data. */
+/* The map itself: w[k + 1], the constant last. False if there is too little memory or data. */
 bool linear_map_fit(const float *x, int k, const double *y, int n, double *w);
 double linear_map_at(const double *w, const float *x, int k);
 

@@ -1,7 +1,8 @@
-/* refresh.c - a recording of q_phi on windows of the past, and one of p_gamma on ends of segments.
+/* refresh.c - a recording of q_phi on windows of the replay, and one of p_gamma on ends of
+ * segments.
  *
- * Where a segment begins, what was believed is p_gamma of how the last one ended. That concerns few
- * rows of most lives, and p_gamma is the larger part of the work, so it gets a plan of its own. */
+ * Where a segment starts, p_gamma predicts the belief from the end of the last one. Few rows need
+ * that, and p_gamma is the larger part of the work, so it has a separate plan. */
 #include "learn/refresh.h"
 
 #include <math.h>
@@ -9,12 +10,12 @@
 
 #include "base/error.h"
 
-/* A step of a window after which a segment may begin, and that with which the one before ended. */
+/* A step after which a segment may start, and the last step of the segment before its own. */
 typedef struct end {
     size_t at, before;
 } end;
 
-/* How far the ends of a replica have been asked about, and how many of them in this round. */
+/* Which of a replica's ends comes next, and how many are in this round. */
 typedef struct asking {
     int window, end, count;
 } asking;
@@ -27,20 +28,20 @@ struct refresh {
     int T, B;  /* a window's steps; windows at a time */
     int n;     /* p + q */
     int width; /* of a stored belief: n, or 2 n with spreads */
-    int most;  /* ends that are looked at together, per replica; more take several rounds */
+    int most;  /* ends per round and replica */
     staged at, next, change, thetas;
     nn_var out, foretold;
     nn_plan *encode, *foresee;
-    float *reached, *foreseen; /* [replica][T][B][width]: after a step; where a segment begins */
+    float *reached, *foreseen; /* [replica][T][B][width]: after a step; if a segment starts next */
     end *ends;                 /* [replica][B][T] */
     int *end_count;            /* [replica][B] */
     asking *asking;            /* [replica] */
-    size_t *asked;             /* [replica][most]: the ends of a round, by their steps */
-    float *answers;            /* ... and what p_gamma says of them */
+    size_t *asked;             /* [replica][most]: the ends of a round */
+    float *answers;            /* ... and what p_gamma predicts after them */
     uint64_t *counters;
-    int *steps, *count;  /* [replica][capacity] rows of a lane that are steps; how many */
+    int *steps, *count;  /* [replica][capacity] rows of a lane that are steps; their number */
     replay_step *window; /* [replica][T] */
-    int world, batch;    /* of the present run */
+    int world, batch;    /* of the current run */
     arena *memory;
 };
 
@@ -60,7 +61,7 @@ static void record_windows(refresh *x)
                        : nn_concat(NN_IN(q_s.mean, q_r.mean));
 }
 
-/* p_gamma on [mean | mean with which the segment before ended] of some rows. */
+/* p_gamma on [mean | last mean of the segment before] of some rows. */
 static void record_foresight(refresh *x)
 {
     int p = x->f->z.p, q = x->f->z.q, n = x->n;
@@ -155,8 +156,8 @@ static size_t place_of_all(const refresh *x, int replica, int b, int t)
     return (size_t)replica * (size_t)x->T * (size_t)x->B + place(x, b, t);
 }
 
-/* The steps of a window after which a segment may begin, and for each the step with which the
- * segment before its own ended; itself where none has: theta has not moved so far. */
+/* Lists the steps of a window after which a segment may start, each with the last step of the
+ * segment before its own; or with itself if there is none: theta has not moved yet. */
 static void list_ends(refresh *x, int replica, int b, const replay_step *steps)
 {
     int n = 0, before = -1;
@@ -187,9 +188,9 @@ const float *refresh_reached(const refresh *x, int replica, int b, int t)
     return x->reached + place_of_all(x, replica, b, t) * (size_t)x->width;
 }
 
-/* ---- what p_gamma makes of the ends ---------------------------------------------------------- */
+/* ---- predictions after the ends -------------------------------------------------------------- */
 
-/* Up to `most` of a replica's next ends: notes them, and writes their thetas. */
+/* Takes up to `most` of a replica's next ends: notes them, and writes their thetas. */
 static void ask(refresh *x, int replica)
 {
     asking *k = &x->asking[replica];
@@ -225,8 +226,8 @@ static bool ask_all(refresh *x)
     return asked > 0;
 }
 
-/* How many rounds it takes depends on all replicas, but what a replica draws later must not depend
- * on the others: the counters of the (frozen) gates are put back. */
+/* The number of rounds depends on all replicas, but what a replica draws later must not: the
+ * counters of the (frozen) gates are restored. */
 static int foresee(refresh *x)
 {
     int rc = 0, n;
@@ -259,14 +260,14 @@ out:
 
 /* ---- the whole replay ------------------------------------------------------------------------ */
 
-/* Steps of a window before its encoding counts: half of what the model learns from at a time. */
+/* Steps at the start of a window that do not count: half a training window. */
 static int warm_up(const refresh *x)
 {
     return x->f->o.window / 2;
 }
 
-/* Where window k begins, or -1 when the steps are covered without it. Windows overlap by the
- * warm-up; the last one ends with the last step. */
+/* Where window k starts, or -1 if earlier windows cover all steps. Windows overlap by the warm-up;
+ * the last one ends with the last step. */
 static int window_start(const refresh *x, int replica, int k)
 {
     int T = x->T, stride = T - warm_up(x), n = x->count[replica];
@@ -302,8 +303,8 @@ static void fill_replica(void *arg, int r)
     }
 }
 
-/* After step row i: the belief that was reached is that of an episode's last row; and the next step
- * was taken in it, or, where a segment began, in what p_gamma made of it. */
+/* Stores the belief reached after the step in row i: in an episode's last row, and in the next
+ * step, or there what p_gamma predicted, if a segment starts. */
 static void keep(const refresh *x, int lane, int i, const float *reached, const float *foreseen)
 {
     size_t bytes = (size_t)x->width * sizeof(float);
@@ -320,7 +321,7 @@ static void keep_replica(void *arg, int r)
 {
     refresh *x = arg;
     int lane = lane_of(x, r);
-    /* is the life's beginning still there? */
+    /* does the ring still have the lifetime's start? */
     bool whole = replay_rows(x->replay, lane) < replay_capacity(x->replay);
     for (int b = 0; b < x->B; b++) {
         int start = window_start(x, r, x->batch * x->B + b);
@@ -343,7 +344,7 @@ int refresh_run(refresh *x, pool *p)
 {
     int rc = 0, R = x->f->replicas;
     replay_sync(x->replay);
-    fnvae_settle_units(x->f);
+    fnvae_set_units(x->f);
     for (x->world = 0; x->world < x->f->worlds; x->world++) {
         pool_run(p, R, list_steps, x);
         for (x->batch = 0; more(x); x->batch++) {

@@ -1,13 +1,13 @@
-/* refresh.h - what would have been believed: all beliefs of a replay, inferred anew.
+/* refresh.h - infers all stored beliefs of a replay again.
  *
- * Beliefs that were stored while living grow stale as q_phi learns. Here the same networks are
- * recorded for o.encode windows of twice o.window steps, forward only, so that a whole replay is
- * brought up to date in a few runs. An LSTM that begins in the middle of a life needs some steps
- * before its belief is as good as one carried from the start, so windows overlap.
+ * Stored beliefs grow stale as q_phi learns. Here the same networks are recorded for o.encode
+ * windows of twice o.window steps, forward only, so that a few runs update a whole replay. An LSTM
+ * that starts in the middle of a lifetime needs some steps before its belief is as good as one
+ * carried from the start, so windows overlap.
  *
- * The replay's column has the belief in which each row's action was taken: the means [p + q], and
- * with `spread` the log standard deviations. Beside an episode's last row it has the belief that
- * was reached there. */
+ * The replay's column has the belief with which each row's action was chosen: the means [p + q],
+ * and with `spread` the log standard deviations. An episode's last row has the belief reached
+ * there. */
 #ifndef LEARN_REFRESH_H
 #define LEARN_REFRESH_H
 
@@ -15,13 +15,13 @@
 
 typedef struct refresh refresh;
 
-/* Records it on the model's graph. Then plan, commit, make ready. */
+/* Records it on the model's graph. Then plan, commit, ready. */
 int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread);
 int refresh_plan(refresh *x);
 int refresh_ready(refresh *x);
 void refresh_free(refresh *x);
 
-/* Infers all stored beliefs anew, by the model as it is now. */
+/* Infers all stored beliefs again, by the current model. */
 int refresh_run(refresh *x, pool *p);
 
 /* Mean and spread of the stored means of a replica, [p + q] each. */

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic, under every method",
+OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic, the base of every method",
               SAC_OPTIONS)
 
 enum { SHOWN = 4 }; /* critic loss, actor loss, temperature, log-probability */
@@ -28,7 +28,7 @@ struct sac {
     nn_plan *act_plan;
     nn_routine *update;
     real *shown; /* (SHOWN, replicas) */
-    bool stale;  /* ... not yet read since the last update */
+    bool stale;  /* not read since the last update */
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -197,7 +197,7 @@ int sac_update(sac *s)
     return rc;
 }
 
-/* One transfer for all replicas, and only when somebody asks. */
+/* One transfer for all replicas, on demand. */
 static void read_shown(sac *s)
 {
     nn_var from[SHOWN] = {s->critic_loss, s->actor_loss, s->temp_value, s->logp};

@@ -1,29 +1,29 @@
 /* sac.h - soft actor-critic (Haarnoja et al. 2018): twin critics as one bank, a squashed Gaussian
  * policy, an automatic temperature; for R replicas at once.
  *
- * It records its losses on whatever inputs it is given and knows nothing of worlds or memory.
- * Gradients flow into the inputs wherever the caller did not detach them: an encoder in front of
- * the critics learns from the critics' loss if its group is named in `sac_also`. */
+ * It records its losses on the inputs it is given and knows nothing of worlds or replays. Gradients
+ * flow into all inputs that the caller did not detach: an encoder before the critics learns from
+ * their loss if `sac_also` names its group. */
 #ifndef LEARN_SAC_H
 #define LEARN_SAC_H
 
 #include "base/config.h"
 #include "data/state.h"
 
-#define SAC_OPTIONS(X)                                                                         \
-    X(INT, hidden, 2, 1, 8, "hidden layers of the policy and the critics")                     \
-    X(INT, width, 256, 1, 8192, "units of a hidden layer")                                     \
-    X(REAL, lr, 3e-4, 1e-8, 1, "learning rate of policy, critics and temperature")             \
-    X(INT, batch, 256, 1, 65536, "transitions per update")                                     \
-    X(REAL, discount, 0.99, 0, 1, "discount of future rewards")                                \
-    X(INT, n_step, 1, 1, 1000, "rewards that a critic's target sums before it bootstraps")     \
-    X(REAL, tau, 0.005, 1e-6, 1, "how fast the target critics follow")                         \
-    X(REAL, temp, 1, 1e-6, 1000, "initial temperature")                                        \
-    X(FLAG, auto_temp, true, "learn the temperature, so that the entropy meets its target")    \
-    X(REAL, target_entropy, -1, -100, 100, "target entropy, per dimension of the action")      \
-    X(REAL, clip, 0, 0, 1e6, "largest norm of a gradient; 0 = unlimited")                      \
-    X(INT, random_steps, 1000, 0, 1000000000, "steps of a seed with random actions, at first") \
-    X(INT, update_every, 1, 1, 1000000, "steps of a seed between rounds of updates")           \
+#define SAC_OPTIONS(X)                                                                      \
+    X(INT, hidden, 2, 1, 8, "hidden layers of the policy and the critics")                  \
+    X(INT, width, 256, 1, 8192, "units of a hidden layer")                                  \
+    X(REAL, lr, 3e-4, 1e-8, 1, "learning rate of policy, critics and temperature")          \
+    X(INT, batch, 256, 1, 65536, "transitions per update")                                  \
+    X(REAL, discount, 0.99, 0, 1, "discount of future rewards")                             \
+    X(INT, n_step, 1, 1, 1000, "rewards summed in a critic's target before it bootstraps")  \
+    X(REAL, tau, 0.005, 1e-6, 1, "fraction by which the target critics follow, per update") \
+    X(REAL, temp, 1, 1e-6, 1000, "initial temperature")                                     \
+    X(FLAG, auto_temp, true, "learn the temperature to keep the entropy at its target")     \
+    X(REAL, target_entropy, -1, -100, 100, "target entropy, per dimension of the action")   \
+    X(REAL, clip, 0, 0, 1e6, "largest gradient norm; 0: unlimited")                         \
+    X(INT, random_steps, 1000, 0, 1000000000, "first steps of a seed, with random actions") \
+    X(INT, update_every, 1, 1, 1000000, "steps of a seed between rounds of updates")        \
     X(INT, updates, 1, 0, 1000000, "updates in a round")
 OPTIONS_STRUCT(sac_options, SAC_OPTIONS)
 const option_group *sac_option_group(void);
@@ -32,8 +32,8 @@ typedef struct sac sac;
 int sac_new(sac **out, nn_graph *g, const sac_options *o, int actions);
 void sac_free(sac *s);
 
-/* What policy and critics read in sampled rows (T, B, D) and in their successors; what was done
- * there and what came of it, (T, B, ·). */
+/* What policy and critics read in sampled rows (T, B, D) and in their successors; and the actions
+ * and outcomes of these rows (T, B, ·). */
 typedef struct sac_inputs {
     nn_var actor, critic, next_actor, next_critic;
     nn_var action, reward, terminated;
@@ -42,11 +42,11 @@ typedef struct sac_inputs {
 } sac_inputs;
 void sac_record(sac *s, const sac_inputs *in);
 
-/* The policy on inputs of its own (1, rows, D), for acting. */
+/* Records the policy on other inputs (1, rows, D), for acting. */
 void sac_record_act(sac *s, nn_var here);
 
-/* What else an update trains: groups that follow the critics' or the policy's loss, and further
- * costs that are minimised together with the critics' loss. */
+/* What else an update trains: groups that follow the critics' or the policy's loss, and costs to
+ * minimise together with the critics' loss. */
 enum { SAC_ALSO = 6 };
 typedef struct sac_also {
     nn_group *with_critic[SAC_ALSO], *with_actor[SAC_ALSO];
@@ -54,14 +54,14 @@ typedef struct sac_also {
     int with_critic_count, with_actor_count, cost_count;
 } sac_also;
 
-/* Plans the update and the acting: after all is recorded, before the graph is committed. */
+/* Plans updates and acting: after everything is recorded, before the graph is committed. */
 int sac_plan(sac *s, const sac_also *also);
-void sac_start(sac *s); /* after the commit: the targets begin as the critics */
+void sac_start(sac *s); /* after the commit: the targets start as the critics */
 
-/* Actions (replicas · rows, actions) for the inputs as they are: samples, or the means. */
+/* Actions (replicas · rows, actions) for the current inputs: samples, or the means. */
 int sac_act(sac *s, bool explore, real *actions);
 
-/* One update of critics, policy, temperature and targets on the inputs as they are. */
+/* One update of critics, policy, temperature and targets on the current inputs. */
 int sac_update(sac *s);
 
 typedef struct sac_losses {

@@ -1,5 +1,5 @@
 /* staged.h - an input of a graph and the host memory in which it is prepared: replica by replica,
- * on any thread; then sent to the backend as a whole. */
+ * on any thread; then sent to the backend at once. */
 #ifndef LEARN_STAGED_H
 #define LEARN_STAGED_H
 
@@ -9,7 +9,7 @@
 typedef struct staged {
     nn_var var;
     size_t each; /* values per replica */
-    void *host;  /* int32_t or float; there once the arena is committed */
+    void *host;  /* int32_t or float; valid after the arena is committed */
     bool rows;
 } staged;
 
@@ -29,7 +29,7 @@ static inline int32_t *rows_of(const staged *s, int replica)
 
 void staged_send(const staged *s);
 
-/* The inputs of a batch, from wherever: recorded one by one, sent together. */
+/* All inputs of a batch: recorded one by one, sent together. */
 enum { STAGE_MOST = 24 };
 typedef struct stage {
     nn_graph *graph;

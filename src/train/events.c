@@ -12,9 +12,9 @@
 #include "base/os.h"
 #include "data/crc32c.h"
 
-enum { MOST_RECORD = 8192, FRAME = 16 }; /* a hundred scalars; length and checksums */
+enum { MOST_RECORD = 8192, FRAME = 16 }; /* about a hundred scalars; length and checksums */
 
-/* A record while it is built. One that grows too large is refused when it is written. */
+/* A record being built. If it grows too large, writing it fails. */
 typedef struct record {
     unsigned char b[MOST_RECORD];
     size_t n;
@@ -24,7 +24,7 @@ struct events {
     int fd;
     int64_t length;
     char *path;
-    record summary; /* of the step's scalars so far */
+    record summary; /* the step's scalars so far */
 };
 
 static void put(record *r, const void *bytes, size_t n)
@@ -78,7 +78,7 @@ static int write_record(events *e, const record *data)
     record r = {.n = 0};
     uint64_t n = data->n;
     if (n > MOST_RECORD - FRAME)
-        return fans_fail(FANS_EINVAL, "%s: the scalars of a step take %llu bytes, more than %d",
+        return fans_fail(FANS_EINVAL, "%s: too many scalars in a step: %llu bytes, at most %d",
                          e->path, (unsigned long long)n, MOST_RECORD - FRAME);
     uint32_t crc_n = masked_crc(&n, 8), crc = masked_crc(data->b, data->n);
     put(&r, &n, 8);

@@ -1,7 +1,7 @@
 /* events.h - TensorBoard's event files: scalars by tag and step.
  *
- * Every record is written at once, so that a crash loses nothing that was reported. A file can be
- * cut back to a length that a checkpoint noted, so that curves stay whole over resumes. */
+ * Every record is written at once, so a crash loses nothing. A resume cuts the file back to the
+ * length in the checkpoint, so curves have no gaps or duplicates. */
 #ifndef TRAIN_EVENTS_H
 #define TRAIN_EVENTS_H
 
@@ -10,10 +10,10 @@
 
 typedef struct events events;
 
-/* Opens `path`; with `keep` >= 0 it must exist, and is cut to that many bytes. */
+/* Opens `path`. With `keep` >= 0 it must exist, and is cut to `keep` bytes. */
 int events_open(events **out, const char *path, int64_t keep);
 
-/* Scalars of one step, one by one, and then written together. */
+/* Add the scalars of one step, then write them together. */
 void events_add(events *e, const char *tag, double value);
 int events_write(events *e, int64_t step);
 

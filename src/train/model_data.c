@@ -1,14 +1,14 @@
-/* model_data.c - data for a model: collected with random actions, or read from a file of `fans
- * rollout --csv`. */
+/* model_data.c - data for a model: collected with random actions, or read from a file that `fans
+ * rollout --csv` wrote. */
 #include <string.h>
 
 #include "base/csv.h"
 #include "base/error.h"
 #include "train/model_run.h"
 
-/* ---- living ---------------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
-/* One world, and the moment of the step that is being lived. */
+/* One world, and its current step. */
 typedef struct collector {
     const fans_env_info *info;
     world *world;
@@ -29,7 +29,7 @@ int model_run_replay(const model_run *m, replay **out, int transitions)
     const fans_env_info *info = &m->task->info;
     replay_shape z = {.replicas = 1,
                       .worlds = 1,
-                      .steps = 2 * transitions, /* every step may be an episode's last */
+                      .steps = 2 * transitions, /* every step may end an episode */
                       .horizon = info->horizon,
                       .obs = info->obs_dim,
                       .act = info->act_dim,
@@ -61,7 +61,7 @@ static void release(collector *c)
     arena_free(c->memory);
 }
 
-/* The factors of a step, each with its kind. */
+/* Splits the factors of a step by kind. */
 static void note_factors(const collector *c, const double *factors)
 {
     int s = 0, r = 0;
@@ -71,7 +71,7 @@ static void note_factors(const collector *c, const double *factors)
     }
 }
 
-/* The data end where an episode is cut off: so the last step has its successor, too. */
+/* The last step of the data ends its episode, so that it has a successor, too. */
 static void store(const collector *c, replay *to, const fans_moment *now, const float *action,
                   fans_outcome o, bool last)
 {
@@ -81,7 +81,7 @@ static void store(const collector *c, replay *to, const fans_moment *now, const 
     replay_add(to, now, action, &o, thetas, thetas);
 }
 
-/* Lives one step with a random action. */
+/* One step with a random action. */
 static int live(collector *c, rng *actions, replay *to, bool last)
 {
     size_t d = (size_t)c->info->obs_dim;
@@ -114,7 +114,7 @@ out:
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Columns by name, or by number as version 0.1 wrote them. */
+/* Columns by name; or by number, as version 0.1 wrote them. */
 static void print_columns(text *t, bool named, const char *group, const char *const *names, int n)
 {
     for (int i = 0; i < n; i++)
@@ -157,7 +157,7 @@ static int check_header(const model_run *m, const char *path, const csv *t)
         TRY(compare_header(m, named != 0, &found, &same));
     if (!same)
         rc = fans_fail(FANS_EFORMAT,
-                       "%s: line 1: not the columns that `fans rollout --csv` has for this task",
+                       "%s: line 1: not the columns that `fans rollout --csv` writes for this task",
                        path);
 out:
     text_free(&found);
@@ -195,7 +195,7 @@ int model_run_read(const model_run *m, replay **out, const char *path, int *coun
         add_row(m, cells, &c, to, row + 1 == t.rows);
     }
     if ((int)t.rows < m->o.window)
-        TRY(fans_fail(FANS_EINVAL, "%s: %d transitions: fewer than fnvae.window = %d", path,
+        TRY(fans_fail(FANS_EINVAL, "%s: %d transitions are fewer than fnvae.window = %d", path,
                       (int)t.rows, m->o.window));
     *count = (int)t.rows;
     *out = to;

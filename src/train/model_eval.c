@@ -7,12 +7,12 @@
 #include "learn/linear_map.h"
 #include "train/model_run.h"
 
-enum { FRESH = 1 }; /* the index of the lifetime that models are judged on */
+enum { FRESH = 1 }; /* index of the lifetime that models are scored on */
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-/* With factors observed every mask is judged. Latent factors have no fixed order or mixture: then
- * C_tt is not identifiable, and of C_ts only which states it touches. */
+/* If factors are observed, every mask is scored. Latent factors are known only up to order and
+ * mixture: then C_tt is not identifiable, and of C_ts only which states it touches. */
 static void score_masks(const model_run *m, const causal_graph *g, const task_graph *t,
                         model_eval *e)
 {
@@ -66,7 +66,7 @@ typedef struct probe {
 typedef struct visited {
     int row;
     replay_row here, next;
-    bool first, change, ends; /* of its episode, its segment; its episode ends */
+    bool first, change, ends; /* first of its episode; first of its segment; last of its episode */
 } visited;
 
 static visited visit_row(const probe *p, int i)
@@ -91,7 +91,7 @@ static void note_step(const probe *p, const visited *v)
     belief_note(p->b, 0, v->here.obs, v->here.action, v->here.reward, v->next.obs, v->change);
 }
 
-/* Episodes that end before some time have no sample of it. */
+/* Episodes that end before `time` give no sample of it. */
 static void record(probe *p, int time, const visited *v)
 {
     if (p->counts[time] == p->most) return;
@@ -102,7 +102,7 @@ static void record(probe *p, int time, const visited *v)
         p->truth[time][(size_t)i * (size_t)p->most + at] = factor_of(p, v, i);
 }
 
-/* Squared errors of the decoders before the transition is seen. */
+/* Adds the decoders' squared errors, before the belief sees the transition. */
 static int add_errors(probe *p, const visited *v)
 {
     const fnvae *f = p->m->f;
@@ -118,7 +118,7 @@ static int add_errors(probe *p, const visited *v)
     return 0;
 }
 
-/* One transition: predict, look, correct. */
+/* One transition: predict, compare, correct. */
 static int visit(probe *p, int i, int count)
 {
     int rc = 0;
@@ -136,13 +136,13 @@ static int visit(probe *p, int i, int count)
     TRY(belief_correct(p->b));
     if (++p->step == 10) record(p, EVAL_TEN, &v);
     if (p->step == p->episodes * 7 % p->m->task->info.horizon + 1)
-        record(p, EVAL_ANY, &v); /* some step, another in each episode */
+        record(p, EVAL_ANY, &v); /* a different step in each episode */
     if (v.ends) record(p, EVAL_END, &v);
 out:
     return rc;
 }
 
-/* The same errors with theta at its average: a model that ignores the changes. */
+/* The same errors with theta at its average: a model that ignores changes. */
 static int visit_blind(probe *p, int i)
 {
     visited v = visit_row(p, i);
@@ -227,7 +227,7 @@ bool model_eval_judges(const model_run *m, int mask)
     return m->o.observed || (mask != CAUSAL_C_ts && mask != CAUSAL_C_tt_s && mask != CAUSAL_C_tt_r);
 }
 
-/* Factors are counted as the model has them: those of the dynamics, then those of the reward. */
+/* Factors in the model's order: those of the dynamics, then those of the reward. */
 const char *model_eval_factor(const model_run *m, int i)
 {
     const fans_env_info *info = &m->task->info;

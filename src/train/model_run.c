@@ -1,4 +1,4 @@
-/* model_run.c - making, saving and opening models of tasks, and data for them. */
+/* model_run.c - makes, saves and opens models of tasks. */
 #include "train/model_run.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static int understand(model_run *m, config *c)
     TRY(config_check_taken(c));
     count_factors(m);
     if (m->task->info.factor_count > EVAL_FACTORS)
-        TRY(fans_fail(FANS_EINVAL, "%s has %d factors; a model is judged on at most %d",
+        TRY(fans_fail(FANS_EINVAL, "%s has %d factors; a model can have at most %d",
                       m->task->def->name, m->task->info.factor_count, EVAL_FACTORS));
 out:
     return rc;
@@ -60,7 +60,7 @@ static fnvae_dims dims_of(const model_run *m)
     fnvae_dims z = m->truth;
     if (m->o.p > 0 && !m->o.observed) z.p = m->o.p;
     if (m->o.q > 0 && !m->o.observed) z.q = m->o.q;
-    if (z.p < 1) z.p = 1; /* a factor that never moves, where the task has none */
+    if (z.p < 1) z.p = 1; /* a factor that never moves, if the task has none */
     if (z.q < 1) z.q = 1;
     return z;
 }
@@ -116,7 +116,7 @@ void model_run_observe(model_run *m)
             fnvae_observe_factors(m->f, 0, replay_beside(m->data_rows, 0, i, FNVAE_COLUMN_THETA_S),
                                   replay_beside(m->data_rows, 0, i, FNVAE_COLUMN_THETA_R));
     }
-    fnvae_settle_units(m->f);
+    fnvae_set_units(m->f);
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -156,7 +156,7 @@ int model_run_may_save(const char *folder)
 
 static int check_graph(void *graph)
 {
-    return nn_graph_check(graph); /* of an asynchronous backend: wait, and see that all is well */
+    return nn_graph_check(graph); /* waits for an asynchronous backend, and checks it */
 }
 
 static void list_state(const model_run *m, state_list *s)

@@ -22,49 +22,49 @@ typedef struct model_run {
     pool *pool;
     nn_backend *backend;
     nn_graph *graph;
-    replay *data_rows; /* what the model learns from: one lane, with the factors beside each row */
+    replay *data_rows; /* what the model learns from: one lane, with the factors of each row */
     fnvae *f;
     belief *belief;
 } model_run;
 
-/* From a config; the preset and the settings are its lowest and highest layer. Then `make`. */
+/* Loads a config over a preset and under the settings. Then `make`. */
 int model_run_load(model_run *m, const char *config, const char *preset, const text_list *settings);
 int model_run_make(model_run *m, const char *device, nn_precision precision, int threads);
 void model_run_free(model_run *m);
 
-/* A replay for so many transitions of the task, with its factors beside each row. */
+/* A replay with room for `transitions`, with the factors of each row. */
 int model_run_replay(const model_run *m, replay **out, int transitions);
 
-/* Fills it with as many transitions of the lifetime `index`, lived with random actions; or with
- * those of a file that `fans rollout --csv` wrote for this task, which it makes room for. */
+/* Collects `count` transitions of lifetime `index` with random actions; or reads all from a file
+ * that `fans rollout --csv` wrote for this task, into a new replay. */
 int model_run_collect(const model_run *m, replay *to, uint32_t index, int count);
 int model_run_read(const model_run *m, replay **out, const char *path, int *count);
 
-/* Takes all of the data into the model's statistics: before it learns. */
+/* Adds all data to the model's statistics. Call it before learning. */
 void model_run_observe(model_run *m);
 
-/* The folder. `open` also makes the model; `may_save` refuses the folder of a training run. */
+/* The folder. `open` also makes the model; `may_save` refuses a training run's folder. */
 int model_run_may_save(const char *folder);
 int model_run_save(const model_run *m, const char *folder);
 int model_run_resume(model_run *m, const char *folder); /* the config must be the same */
 int model_run_open(model_run *m, const char *folder, const char *device, int threads);
 
-/* ---- judging (model_eval.c) ------------------------------------------------------------------ */
+/* ---- scoring (model_eval.c) ------------------------------------------------------------------ */
 
 enum { EVAL_FACTORS = 64 }; /* of a task, at most */
 enum { EVAL_START, EVAL_TEN, EVAL_END, EVAL_ANY, EVAL_CARRIED, EVAL_TIMES };
 
 typedef struct model_eval {
     bool graph_known;
-    causal_score mask[CAUSAL_MASK_COUNT], touched, all; /* all: what can be identified */
+    causal_score mask[CAUSAL_MASK_COUNT], touched, all; /* all: everything identifiable */
     int factors;
     double r2[EVAL_TIMES][EVAL_FACTORS]; /* [time][factor] */
     double error, error_blind, error_r,
-        error_r_blind; /* normalised squared errors, one step ahead */
+        error_r_blind; /* normalised squared one-step errors; blind: without theta */
 } model_eval;
 
 int model_run_eval(const model_run *m, int episodes, model_eval *e);
-bool model_eval_judges(const model_run *m, int mask); /* can its edges be identified? */
+bool model_eval_judges(const model_run *m, int mask); /* are its edges identifiable? */
 const char *model_eval_factor(const model_run *m, int i);
 json_t *model_eval_json(const model_run *m, const model_eval *e);
 

@@ -1,4 +1,4 @@
-/* run.c - files of a run. */
+/* run.c - the files of a run. */
 #include "train/run.h"
 
 #include <errno.h>
@@ -28,28 +28,30 @@ static bool is_loose(const char *line, const char *const *loose)
     return false;
 }
 
-/* Line by line; messages show the first difference. */
+/* Line by line; the message shows the first difference. */
 static int compare_config(const char *path, const char *old, const char *new,
                           const char *const *loose)
 {
     text_line x[2];
     while (text_differ(&old, &new, x))
         if (!is_loose(x[0].s, loose) || !is_loose(x[1].s, loose))
-            return fans_fail(FANS_EINVAL,
-                             "%s: is another run: it has '%.*s', this one '%.*s' (choose another "
-                             "--out, or remove it)",
-                             path, x[0].n, x[0].s, x[1].n, x[1].s);
+            return fans_fail(
+                FANS_EINVAL,
+                "%s: holds a different run; its config has '%.*s', this one '%.*s' (choose "
+                "another --out, or remove the folder)",
+                path, x[0].n, x[0].s, x[1].n, x[1].s);
     return 0;
 }
 
-/* The config begins with the version that wrote it. Checkpoints are read by the same major and minor
- * version only. */
+/* The config begins with the version that wrote it. Checkpoints are read by the same major and
+ * minor version only. */
 int run_check_version(const char *path)
 {
     char file[RUN_PATH], version[32] = "", own[32];
     void *ini;
     size_t n;
-    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH || !os_exists(file)) return 0;
+    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH || !os_exists(file))
+        return 0;
     int rc = os_read_file(&ini, &n, file);
     if (rc < 0) return rc;
     const char *mark = "# resolved by fans ", *line = ini;
@@ -59,14 +61,15 @@ int run_check_version(const char *path)
     mem_free(ini);
     snprintf(own, sizeof own, "%d.%d.", FANS_VERSION_MAJOR, FANS_VERSION_MINOR);
     if (!*version || !strncmp(version, own, strlen(own))) return 0;
-    return fans_fail(FANS_EFORMAT,
-                     "%s: trained by fans %s, whose checkpoints fans %s cannot read (report, runs and "
-                     "graph can; to train, choose another --out)",
-                     path, version, fans_version());
+    return fans_fail(
+        FANS_EFORMAT,
+        "%s: trained by fans %s, whose checkpoints fans %s cannot read (report, runs and "
+        "graph can; to train, choose another --out)",
+        path, version, fans_version());
 }
 
-/* Whoever trains a run holds its folder; the lock goes when the process does, however it ends.
- * Where the file system has no locks there is none. */
+/* The process that trains a run locks its folder; the lock ends with the process, however that
+ * ends. On file systems without locks there is none. */
 static int lock(run *r)
 {
     r->held = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -124,7 +127,7 @@ out:
 
 /* ---- curves ---------------------------------------------------------------------------------- */
 
-/* The events file keeps its name over resumes, so that curves stay in one piece. */
+/* The events file keeps its name, so that resumed curves stay in one piece. */
 static const char EVENTS[] = "events.out.tfevents.0000000000.fans";
 
 static int begin_table(run *r, run_table *t, bool resume)

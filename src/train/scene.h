@@ -1,5 +1,5 @@
-/* scene.h - the worlds that an agent lives in, and what passes between them: the moment before a
- * step, the action, the outcome. A training has one; every evaluation has one of its own. */
+/* scene.h - the worlds of an agent, and what passes between them: the moment before a step, the
+ * action, the outcome. A training has one scene; every evaluation has its own. */
 #ifndef TRAIN_SCENE_H
 #define TRAIN_SCENE_H
 
@@ -16,13 +16,13 @@ typedef struct scene {
     arena *memory;
 } scene;
 
-/* `each` worlds for each of `count` seeds and tasks; and the first moment of their lives. */
+/* `each` worlds for each of `count` seeds and tasks; then start their lifetimes. */
 int scene_new(scene *s, const task *const *tasks, pool *p, const uint64_t *seeds, int count,
               int each);
 int scene_start(scene *s);
 void scene_free(scene *s);
 
-/* The moment in which the next action is taken; kept as `before`, which outlives the step. */
+/* The moment before the next action; kept as `before`, which stays valid after the step. */
 const fans_moment *scene_moment(scene *s);
 
 /* All worlds take their actions. */

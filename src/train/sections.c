@@ -21,7 +21,7 @@ static fans_option_group_fn *group_of(int i, int k)
     return algo_at(i)->groups ? algo_at(i)->groups[k] : NULL;
 }
 
-/* Several algorithms share some: each counts where it comes first. */
+/* Algorithms share sections: each section counts where it comes first. */
 static bool came_before(int i, int k)
 {
     for (int a = 0; a <= i; a++)
@@ -58,7 +58,7 @@ static int refuse(const char *name)
             nearest_offer(&near, p->name);
     const char *hint = nearest_hint(&near);
     return fans_fail(FANS_EINVAL, "there is no preset '%s'%s", name,
-                     *hint ? hint : "; there are paper, standard and small");
+                     *hint ? hint : "; choose paper, standard or small");
 }
 
 int preset_add(config *c, const char *name)

@@ -1,4 +1,4 @@
-/* session.c - puts together what a command needs to train, or to look at a run. */
+/* session.c - prepares what a command needs to train, or to look at a run. */
 #include "train/session.h"
 
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 /* ---- configs --------------------------------------------------------------------------------- */
 
-/* --steps says how long; a run's length is kept in episodes. */
+/* --steps sets the length, which is kept in episodes. */
 static int shorten(session_config *c, int steps)
 {
     int horizon = c->task->info.horizon;
@@ -34,7 +34,7 @@ static void name_config(session_config *c)
     snprintf(c->name, sizeof c->name, "%.*s", (int)n, name);
 }
 
-/* The next name of a list with commas; NULL after the last. */
+/* Copies the next name of a list with commas; returns the rest of the list. */
 static const char *next_algo(const char *list, char name[OPTION_TEXT])
 {
     if (!list) return NULL;
@@ -43,7 +43,7 @@ static const char *next_algo(const char *list, char name[OPTION_TEXT])
     return list + n + (list[n] == ',');
 }
 
-/* The file and the settings of the command line. */
+/* The config file, then the settings of the command line. */
 static int add_layers(config *to, const session_config *c, const session_wish *w)
 {
     int rc = config_add_file(to, c->path);
@@ -52,8 +52,7 @@ static int add_layers(config *to, const session_config *c, const session_wish *w
     return rc;
 }
 
-/* Algorithms in libraries have sections and presets, too: they are loaded before a config is read.
- */
+/* Loads algorithms in libraries before the config is read: they add sections and presets. */
 static int load_algos(const session_config *c, const session_wish *w)
 {
     const fans_algo_def *found;
@@ -122,14 +121,15 @@ static int add_entry(session *s, session_config *from, const char *algo)
         if (!strcmp(s->entries[i].name, e->name)) {
             if (s->entries[i].from == from)
                 return fans_fail(FANS_EINVAL, "--algo: %s is named twice", algo);
-            return fans_fail(FANS_EINVAL, "%s and %s: both would have the folder %s",
+            return fans_fail(FANS_EINVAL,
+                             "%s and %s: both would use the folder %s; rename one of them",
                              s->entries[i].from->path, from->path, e->name);
         }
     s->entry_count++;
     return 0;
 }
 
-/* The algorithms of a list with commas, or the one that the config names. */
+/* The algorithms of a list with commas, or the config's. */
 static int add_entries(session *s, session_config *from, const char *algos)
 {
     char name[OPTION_TEXT];
@@ -143,7 +143,7 @@ out:
     return rc;
 }
 
-/* One entry has the folder DIR, several have DIR/CONFIG-ALGO. */
+/* One entry uses the folder DIR, several use DIR/CONFIG-ALGO. */
 static int place_entry(const session *s, session_entry *e, const session_wish *w)
 {
     const char *name = s->entry_count == 1 && !w->algos ? "run" : e->algo->name;
@@ -171,13 +171,13 @@ out:
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* A single run is its entry's folder, unless there are other entries. */
+/* A single run uses its entry's folder; several have a folder per seed in it. */
 static int list_runs(session *s)
 {
     char folder[RUN_PATH];
     for (int i = 0; i < s->config_count; i++)
         if (s->configs[i].options.seed > INT_MAX - (s->seeds - 1))
-            return fans_fail(FANS_EINVAL, "%d seeds from %d on: seeds end at %d", s->seeds,
+            return fans_fail(FANS_EINVAL, "%d seeds from %d on: the largest seed is %d", s->seeds,
                              s->configs[i].options.seed, INT_MAX);
     s->runs = mem_alloc((size_t)(s->entry_count * s->seeds) * sizeof *s->runs);
     if (!s->runs) return FANS_ENOMEM;
@@ -202,7 +202,7 @@ const session_run *session_run_of(const session *s, int entry, int seed)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* The software and the machine, for the run folders. */
+/* Describes software and machine for the run folders. */
 static char *describe_system(const session *s, const session_wish *w)
 {
     char cpu[128];
@@ -222,7 +222,7 @@ int session_open(session *s, const session_wish *w)
 {
     int rc = 0;
     *s = (session){.seeds = w->seeds, .wish = *w};
-    os_open_many(); /* every run has some */
+    os_open_many(); /* every run has open files */
     TRY(nn_precision_find(&s->precision, w->precision));
     TRY(read_configs(s, w));
     TRY(list_entries(s, w));
@@ -239,14 +239,14 @@ out:
     return rc;
 }
 
-/* Who looks may change the world; an agent is what it became. */
+/* The task may differ from the training's; the agent may not. */
 static int check_settings(const text_list *settings)
 {
     for (int i = 0; i < settings->count; i++) {
         const char *set = settings->items[i];
         if (strncmp(set, "env.", 4) && strncmp(set, "change.", 7))
-            return fans_fail(FANS_EINVAL, "--set %s: only its task can be another: env and change",
-                             set);
+            return fans_fail(FANS_EINVAL,
+                             "--set %s: only env.* and change.* can differ from the training", set);
     }
     return 0;
 }

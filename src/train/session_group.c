@@ -1,10 +1,9 @@
 /* session_group.c - which runs train together.
  *
- * One agent serves all runs that agree in the algorithm, the environment with its dimensions, the
- * length, whatever else the config says to the algorithm, and what the algorithm asks for beside
- * that; and that stand at the same step. Everything else (seeds, options of the environment, how
- * its factors move) may differ within a training. Runs that do not fit become trainings of their
- * own. */
+ * One agent serves all runs that agree in the algorithm and its options, the environment and its
+ * dimensions, the length, and what the algorithm's `shape` asks for; and that are at the same step.
+ * Everything else (seeds, options of the environment, how its factors move) may differ within a
+ * training. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "train/sections.h"
 #include "train/session.h"
 
-/* ---- what runs must have in common ----------------------------------------------------------- */
+/* ---- what runs must share -------------------------------------------------------------------- */
 
 static int ask_shape(const session_entry *e, text *out)
 {
@@ -53,16 +52,16 @@ static bool alike(const session_run *a, const session_run *b)
     return !strcmp(a->entry->key.s, b->entry->key.s);
 }
 
-/* A crash may have come when some runs of a training had taken their new checkpoint, and others
- * had it only written: these take it now, and stay together with those. */
-static void settle_stands(session *s)
+/* A crash may leave some runs of a training with a new checkpoint that others have written but not
+ * renamed yet: these move to it, so that all stay together. */
+static void join_positions(session *s)
 {
     for (int i = 0; i < s->run_count; i++)
         for (int k = 0; k < s->run_count; k++) {
             session_run *a = &s->runs[i];
-            if (a->stand.next >= 0 && a->stand.next == s->runs[k].stand.tick &&
+            if (a->position.next >= 0 && a->position.next == s->runs[k].position.tick &&
                 alike(a, &s->runs[k]))
-                a->stand.tick = a->stand.next;
+                a->position.tick = a->position.next;
         }
 }
 
@@ -73,13 +72,14 @@ static train_run as_train_run(const session_run *r)
     return (train_run){r->entry->from->task, r->seed, r->folder, r->entry->from->path};
 }
 
-/* All that is like `first` and has no training yet; returns how many. */
+/* Collects the runs that fit `first` and have no training yet; returns their number. */
 static int collect(session *s, const session_run *first, train_run *out)
 {
     int n = 0;
     for (int i = 0; i < s->run_count; i++) {
         session_run *r = &s->runs[i];
-        if (r->training >= 0 || r->stand.tick != first->stand.tick || !alike(r, first)) continue;
+        if (r->training >= 0 || r->position.tick != first->position.tick || !alike(r, first))
+            continue;
         r->training = s->training_count;
         r->replica = n;
         out[n++] = as_train_run(r);
@@ -87,8 +87,7 @@ static int collect(session *s, const session_run *first, train_run *out)
     return n;
 }
 
-/* Trainings with threads of their own have a share of the threads each, by the number of runs; at
- * least one, the thread that drives it. */
+/* Threaded trainings share the threads in proportion to their runs; each has at least one. */
 static int find_pool(session *s, int which, int runs, pool **out)
 {
     pool **own = &s->pools[which];
@@ -99,7 +98,7 @@ out:
     return rc;
 }
 
-/* Training number `i`, of the runs that have been collected for it. */
+/* Makes training `i` of the runs collected for it. */
 static int open_training(session *s, int i, const session_run *first, const train_run *runs,
                          int count)
 {
@@ -141,12 +140,12 @@ int session_group(session *s)
     TRY((s->trainings = mem_alloc(n * sizeof(training *))) ? 0 : FANS_ENOMEM);
     for (int i = 0; i < s->entry_count; i++) TRY(write_key(&s->entries[i]));
     for (int i = 0; i < s->run_count; i++)
-        TRY(run_position_of(s->runs[i].folder, &s->runs[i].stand));
-    settle_stands(s);
+        TRY(run_position_of(s->runs[i].folder, &s->runs[i].position));
+    join_positions(s);
     for (int i = 0; i < s->run_count; i++)
         if (s->runs[i].training < 0) TRY(make_training(s, &s->runs[i], &made));
     for (int i = 0; i < s->config_count; i++) {
-        TRY(sections_skip(s->configs[i].config)); /* another algorithm's, or taken from its like */
+        TRY(sections_skip(s->configs[i].config)); /* of another algorithm, or already taken */
         TRY(config_check_taken(s->configs[i].config));
     }
     for (int i = 0; i < s->training_count; i++) TRY(training_begin(s->trainings[i]));
@@ -154,9 +153,9 @@ out:
     return rc;
 }
 
-/* ---- training, and what remains when a run fails --------------------------------------------- */
+/* ---- training, also after a run failed ------------------------------------------------------- */
 
-/* Notes the run that failed; the others of the training move up. Returns the first of these. */
+/* Notes why a run failed; the others of its training move up. Returns the first of these. */
 static session_run *drop_failed(session *s, int which, const train_fault *fault, train_run *runs)
 {
     session_run *first = NULL;
@@ -182,7 +181,7 @@ static int replace_training(session *s, int i)
     train_run *runs = (train_run *)training_runs(old);
     int rc = 0, count = training_count(old) - 1;
     session_run *first = drop_failed(s, i, training_fault(old), runs);
-    training_free(old); /* the folders are free again */
+    training_free(old); /* unlocks the folders */
     s->trainings[i] = NULL;
     if (!first) return 0;
     TRY(open_training(s, i, first, runs, count));
@@ -191,7 +190,7 @@ out:
     return rc;
 }
 
-/* The trainings that there are, without those whose only run has failed. */
+/* Trainings that are left: those whose only run failed are gone. */
 static int list_trainings(const session *s, training **list)
 {
     int n = 0;

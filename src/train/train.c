@@ -8,7 +8,7 @@
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Names the run that an error is about: its task, seed and step. */
+/* Notes the run that an error is about, with task, seed and step. */
 static int blame(training *t, int rc)
 {
     int r = error_replica();
@@ -22,7 +22,7 @@ static int blame(training *t, int rc)
     return fans_fail_replica(rc, r, "%s", t->fault.why);
 }
 
-/* One step of all worlds of a scene. On a GPU, the update is queued, and done while they step. */
+/* One step of all worlds of a scene. On a GPU, the queued update runs while they step. */
 static int live(training *t, scene *s, bool learn)
 {
     const fans_algo_def *algo = t->s.algo;
@@ -68,8 +68,8 @@ out:
     return rc;
 }
 
-/* With many runs a checkpoint takes its time: then it comes less often, so that those of all
- * `together` trainings take no more than three parts in a hundred. */
+/* If saving takes long, as with many runs, checkpoints are rarer, so that those of all `together`
+ * trainings take at most 3 % of the time. */
 static bool save_due(const training *t, int together)
 {
     int64_t every = t->s.options.checkpoint_every / t->worlds_each;
@@ -94,7 +94,7 @@ const train_fault *training_fault(const training *t)
     return t->fault.code ? &t->fault : NULL;
 }
 
-/* ---- what is carried along lifetimes, put aside ---------------------------------------------- */
+/* ---- what is carried along lifetimes, set aside ---------------------------------------------- */
 
 typedef struct carried {
     state_list list;
@@ -122,7 +122,7 @@ out:
 static int bring_back(carried *c)
 {
     size_t at = 0;
-    int rc = state_refresh(&c->list); /* what is still under way must not come later */
+    int rc = state_refresh(&c->list); /* pending results must not arrive later */
     for (size_t i = 0; c->bytes && i < c->list.count; i++) {
         size_t n = state_item_bytes(&c->list.items[i]);
         memcpy(c->list.items[i].data, c->bytes + at, n);
@@ -161,7 +161,8 @@ out:
     return rc;
 }
 
-/* Of several worlds of a run one counts: short episodes would be too many otherwise. */
+/* Only the first world of a run counts: of several, short episodes would finish first and bias the
+ * mean. */
 static bool count_episode(const training *t, playing *p, int r, double *returns)
 {
     int row = r * t->worlds_each;
@@ -197,7 +198,7 @@ out:
     return rc;
 }
 
-/* ---- looking in ------------------------------------------------------------------------------ */
+/* ---- access ---------------------------------------------------------------------------------- */
 
 train_progress training_progress(const training *t)
 {

@@ -1,4 +1,4 @@
-/* train_curves.c - what a training tells: a row per episode, TensorBoard's curves, results. */
+/* train_curves.c - what a training writes: a row per episode, TensorBoard's curves, results. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ int train_end_episode(training *t, int r, int w)
 
 /* ---- beliefs --------------------------------------------------------------------------------- */
 
-/* Steps of an episode between two notes; the last one is noted too. */
+/* Steps of an episode between rows; the last step has a row, too. */
 enum { BELIEF_EVERY = 10 };
 
 static int write_belief_head(training *t, int r)
@@ -111,7 +111,7 @@ int train_write_heads(training *t, int r)
     return rc == 0 && t->s.algo->belief ? write_belief_head(t, r) : rc;
 }
 
-/* Of the first world of a run, beside what is true. */
+/* The belief in the first world of a run, and the truth. */
 static int write_belief(training *t, int r)
 {
     replica *p = &t->replicas[r];
@@ -146,7 +146,7 @@ out:
 json_t *training_result(const training *t, int r)
 {
     const replica *p = &t->replicas[r];
-    double final = training_final(t, r); /* no number, as long as no episode has ended */
+    double final = training_final(t, r); /* NaN before the first episode has ended */
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:f, s:s}", "algo", t->s.algo->name, "env",
                      t->tasks[r]->def->name, "seed", (json_int_t)t->seeds[r], "episodes",
                      (json_int_t)p->episodes, "steps", (json_int_t)p->tick * t->worlds_each,

@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "train/train_parts.h"
 
-OPTIONS_GROUP(train_option_group, train_options, "train", "the run as a whole", TRAIN_OPTIONS)
+OPTIONS_GROUP(train_option_group, train_options, "train", "the run", TRAIN_OPTIONS)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ static int open_agent(training *t)
     return t->s.algo->open(&t->agent, &s);
 }
 
-/* Everything that replica r must find again. */
+/* Lists all that a resume of replica r needs. */
 static int list_state(training *t, int r)
 {
     replica *p = &t->replicas[r];
@@ -111,7 +111,7 @@ static int list_state(training *t, int r)
     state_add(s, "run/lengths", FANS_F64, 1, (int64_t[]){TRAIN_RECENT}, p->lengths);
     state_add(s, "run/gain", FANS_F64, 1, (int64_t[]){t->worlds_each}, p->gain);
     state_add(s, "run/length", FANS_I64, 1, (int64_t[]){t->worlds_each}, p->length);
-    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) { /* who looks plays new worlds */
+    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) { /* looking plays new worlds … */
         size_t n = world_state_bytes(worlds_at(t->scene.worlds, r * t->worlds_each + w));
         if (!(p->bytes[w] = mem_alloc(n))) return FANS_ENOMEM;
         snprintf(name, sizeof name, "world.%d", w);
@@ -119,7 +119,7 @@ static int list_state(training *t, int r)
     }
     if (t->s.algo->state) t->s.algo->state(t->agent, r, s);
     if (t->s.algo->carried) t->s.algo->carried(t->agent, r, s);
-    if (t->s.look_only) state_drop(s, "replay."); /* ... and remembers none of the old ones */
+    if (t->s.look_only) state_drop(s, "replay."); /* … and needs no replay */
     return state_done(s);
 }
 
@@ -136,7 +136,7 @@ static void dump_config(const training *t, int r, text *out)
         options_dump(k->group, k->group->section, k->options, out);
 }
 
-/* Starting over would empty the curves of a run that was finished. */
+/* Starting over would erase the curves of a finished run. */
 static int check_result(const char *folder)
 {
     char file[RUN_PATH];
@@ -144,20 +144,20 @@ static int check_result(const char *folder)
     if (!os_exists(file)) return 0;
     return fans_fail(
         FANS_EIO,
-        "%s: has a result.json, but no checkpoint to go on from (choose another --out, "
-        "or remove it)",
+        "%s: has a result.json, but no checkpoint to resume from (choose another --out, "
+        "or remove the folder)",
         folder);
 }
 
-/* A run that is longer already is not made shorter. */
-static int check_stand(const training *t, const char *folder)
+/* A run cannot be made shorter. */
+static int check_position(const training *t, const char *folder)
 {
     run_position s;
     int rc = run_position_of(folder, &s);
     if (rc == 0 && s.tick < 0) return check_result(folder);
     if (rc < 0 || s.tick <= t->ticks) return rc;
     return fans_fail(FANS_EINVAL,
-                     "%s: has %lld steps already, more than the %lld that are asked for (raise "
+                     "%s: has %lld steps already, but only %lld were asked for (raise "
                      "train.episodes or --steps, or choose another --out)",
                      folder, (long long)s.tick * t->worlds_each,
                      (long long)t->ticks * t->worlds_each);
@@ -174,7 +174,7 @@ static int open_folder(training *t, int r)
     dump_config(t, r, &ini);
     TRY(text_done(&ini));
     TRY(run_check_version(t->s.runs[r].folder));
-    if (!t->s.look_only) TRY(check_stand(t, t->s.runs[r].folder));
+    if (!t->s.look_only) TRY(check_position(t, t->s.runs[r].folder));
     TRY(run_open(&p->run, t->s.runs[r].folder, ini.s, loose, t->s.look_only));
 out:
     text_free(&ini);
@@ -231,7 +231,7 @@ int training_begin(training *t)
     if (t->s.algo->start) t->s.algo->start(t->agent);
     if (t->s.runs[0].folder) TRY(train_resume(t, &resumed));
     if (!resumed && t->s.look_only)
-        TRY(fans_fail(FANS_EIO, "%s: has no checkpoint to look at", t->s.runs[0].folder));
+        TRY(fans_fail(FANS_EIO, "%s: has no checkpoint", t->s.runs[0].folder));
     for (int r = 0; train_keeps(t, 0) && r < t->count; r++) {
         run *p = &t->replicas[r].run;
         TRY(run_begin(p, resumed, t->s.algo->belief));

@@ -1,16 +1,16 @@
 /* train_many.c - several trainings side by side.
  *
- * In turn, a step each: on a CPU, where every step uses all threads. Or threaded, each driven by a
- * thread of its own: with a GPU a step is mostly waiting, and while one training waits for its
- * actions the worlds of another may step. */
+ * In turn, a step each: on a CPU, where every step uses all threads. Or threaded, each on its own
+ * thread: with a GPU a step is mostly waiting, and while one training waits for its actions, the
+ * worlds of another can step. */
 #include <pthread.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "train/train_parts.h"
 
-/* Saves all that are not done, but for the one that failed by `rc`, if any; the first failure is
- * told. Wherever the others stand: a run's bytes do not depend on them. */
+/* Saves all that are not done, except the one that failed with `rc`, if any; reports the first
+ * failure. They may be at different steps: runs do not depend on each other. */
 static int stop_all(training *const *list, int count, const training *failed, int rc)
 {
     char why[1024] = "";
@@ -36,7 +36,7 @@ static int run_in_turn(training *const *list, int count, train_watch_fn *watch, 
             if (train_is_done(list[i]) || list[i]->fault.code) continue;
             any = true;
             int rc = train_step(list[i], count);
-            if (list[i]->fault.code) continue; /* the others go on */
+            if (list[i]->fault.code) continue; /* the others continue */
             if (rc < 0) return stop_all(list, count, list[i], rc);
             if (watch && watch(user, list[i])) return stop_all(list, count, NULL, 0);
         }
@@ -44,11 +44,10 @@ static int run_in_turn(training *const *list, int count, train_watch_fn *watch, 
     return 0;
 }
 
-/* ---- threaded -----------------------------------------------------------------------------------
- */
+/* ---- threaded -------------------------------------------------------------------------------- */
 
-/* What the drivers share. The lock is held while `watch` looks, and while a training changes what
- * it may look at: progress and returns. */
+/* What the drivers share. The lock is held while `watch` runs, and while a training changes its
+ * progress and returns. */
 typedef struct crew {
     pthread_mutex_t lock;
     bool stop;
@@ -61,15 +60,15 @@ typedef struct driver {
     crew *crew;
     pthread_t thread;
     int rc;
-    char why[1024]; /* messages belong to the thread that failed, so a copy travels */
+    char why[1024]; /* a copy: messages belong to the thread that failed */
 } driver;
 
-/* Whether all shall stop after this step. */
+/* Whether to stop after this step. */
 static bool look_around(const driver *d, int rc)
 {
     crew *c = d->crew;
     pthread_mutex_lock(&c->lock);
-    bool failed = rc < 0 && !d->t->fault.code; /* by no run's fault */
+    bool failed = rc < 0 && !d->t->fault.code; /* not because of a single run */
     if (failed || (rc == 0 && c->watch && c->watch(c->user, d->t))) c->stop = true;
     bool stop = c->stop;
     pthread_mutex_unlock(&c->lock);
@@ -92,7 +91,7 @@ static void *drive(void *arg)
     return NULL;
 }
 
-/* The first that failed; else whether any was stopped. */
+/* The first failure; else FANS_ESTOP if any was stopped. */
 static int result_of(const driver *d, int count)
 {
     bool stopped = false;
@@ -116,7 +115,7 @@ static int run_threaded(training *const *list, int count, train_watch_fn *watch,
         list[started]->progress_lock = &c.lock;
         rc = pthread_create(&all[started].thread, NULL, drive, &all[started]);
     }
-    if (rc != 0) { /* the last one has no thread: the others stop */
+    if (rc != 0) { /* the last one has no thread: stop the others */
         started--;
         pthread_mutex_lock(&c.lock);
         c.stop = true;
@@ -125,7 +124,8 @@ static int run_threaded(training *const *list, int count, train_watch_fn *watch,
     for (int i = 0; i < started; i++) pthread_join(all[i].thread, NULL);
     for (int i = 0; i < count; i++) list[i]->progress_lock = NULL;
     if (rc != 0)
-        rc = fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", started + 1, count);
+        rc = fans_fail(FANS_ENOMEM, "cannot start thread %d of %d; run fewer trainings at once",
+                       started + 1, count);
     else
         rc = result_of(all, count);
     pthread_mutex_destroy(&c.lock);
@@ -139,7 +139,7 @@ int trainings_run(training *const *list, int count, bool threaded, train_watch_f
                   void *user)
 {
     int rc = 0;
-    for (int i = 0; i < count; i++) /* it may have ended just before this */
+    for (int i = 0; i < count; i++) /* an earlier process may have been stopped just before this */
         if (train_is_done(list[i])) TRY(train_write_results(list[i]));
     return (threaded && count > 1 ? run_threaded : run_in_turn)(list, count, watch, user);
 out:

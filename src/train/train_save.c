@@ -1,4 +1,4 @@
-/* train_save.c - checkpoints of a training, and going on from them. */
+/* train_save.c - checkpoints of a training, and resuming from them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ out:
     return rc;
 }
 
-/* Some runs, one per writer; messages belong to the thread that failed, so a copy travels. */
+/* Some runs, one per writer; with copies of messages, which belong to the thread that failed. */
 typedef struct batch {
     training *t;
     int first, codes[TRAIN_WRITERS];
@@ -76,8 +76,8 @@ static int write_batch(training *t, int first, int n)
     return 0;
 }
 
-/* First all runs write their next checkpoint, then all take it: a crash in between leaves some
- * step that every run still has. */
+/* First all runs write their next checkpoint, then all rename it: a crash in between leaves a step
+ * that every run has. */
 int train_save(training *t)
 {
     char path[RUN_PATH], next[RUN_PATH];
@@ -92,7 +92,8 @@ int train_save(training *t)
     for (int r = 0; r < t->count; r++) {
         TRY(run_file(&t->replicas[r].run, NEXT, next));
         TRY(run_file(&t->replicas[r].run, CHECKPOINT, path));
-        if (rename(next, path) < 0) TRY(fans_fail(FANS_EIO, "%s: cannot be replaced", path));
+        if (rename(next, path) < 0)
+            TRY(fans_fail(FANS_EIO, "%s: cannot replace: %s", path, strerror(errno)));
     }
     t->save_took = os_now() - now;
     t->times.saving += t->save_took;
@@ -100,7 +101,7 @@ out:
     return rc;
 }
 
-/* ---- going on -------------------------------------------------------------------------------- */
+/* ---- resuming -------------------------------------------------------------------------------- */
 
 static int peek(const char *folder, const char *name, int64_t *tick)
 {
@@ -113,7 +114,7 @@ static int peek(const char *folder, const char *name, int64_t *tick)
 
 int run_position_of(const char *folder, run_position *s)
 {
-    if (peek(folder, NEXT, &s->next) < 0) s->next = -1; /* a crash may leave half of one */
+    if (peek(folder, NEXT, &s->next) < 0) s->next = -1; /* a crash may leave a partial file */
     return peek(folder, CHECKPOINT, &s->tick);
 }
 
@@ -122,22 +123,22 @@ static bool has_tick(const run_position *s, int64_t tick)
     return s->tick == tick || (tick >= 0 && s->next == tick);
 }
 
-/* The latest step that all runs have, or -1 when there is nothing to resume. A checkpoint that is
- * there but damaged is an error: to begin anew would destroy what it might still tell. */
-static int find_tick(const training *t, run_position *stands, int64_t *tick)
+/* The latest step that all runs have, or -1 if there is nothing to resume. A damaged checkpoint is
+ * an error: starting over would destroy what might still be recovered. */
+static int find_tick(const training *t, run_position *positions, int64_t *tick)
 {
     int rc = 0;
-    for (int r = 0; r < t->count; r++) TRY(run_position_of(t->replicas[r].run.path, &stands[r]));
+    for (int r = 0; r < t->count; r++) TRY(run_position_of(t->replicas[r].run.path, &positions[r]));
     const run_position *s =
-        &stands[0]; /* who only looks may meet one that is about to be renamed */
+        &positions[0]; /* looking: another process may be about to rename `next` */
     bool next_first = s->next > s->tick && !t->s.look_only;
     for (int try = 0; try < 2; try++) {
         bool all = true;
         *tick = (try == 0) == next_first ? s->next : s->tick;
-        for (int r = 0; r < t->count; r++) all = all && has_tick(&stands[r], *tick);
+        for (int r = 0; r < t->count; r++) all = all && has_tick(&positions[r], *tick);
         if (all) return 0;
     }
-    return fans_fail(FANS_EFORMAT, "%s and others: the checkpoints stand at different steps",
+    return fans_fail(FANS_EFORMAT, "%s and others: the checkpoints are at different steps",
                      t->replicas[0].run.path);
 out:
     return rc;
@@ -158,15 +159,16 @@ out:
     return rc;
 }
 
-/* What was gone on from is the checkpoint now; a later one that not all runs had is no use. */
-static int settle(const run *r, bool use_next)
+/* Makes the file that was resumed from the checkpoint; removes a later one that not all runs had.
+ */
+static int choose_checkpoint(const run *r, bool use_next)
 {
     char path[RUN_PATH], next[RUN_PATH];
     int rc = 0;
     TRY(run_file(r, NEXT, next));
     TRY(run_file(r, CHECKPOINT, path));
     if (use_next ? rename(next, path) < 0 : remove(next) < 0 && errno != ENOENT)
-        TRY(fans_fail(FANS_EIO, "%s: cannot be %s: %s", next, use_next ? "renamed" : "removed",
+        TRY(fans_fail(FANS_EIO, "%s: cannot %s: %s", next, use_next ? "rename" : "remove",
                       strerror(errno)));
 out:
     return rc;
@@ -176,15 +178,15 @@ int train_resume(training *t, bool *resumed)
 {
     int rc = 0;
     int64_t tick;
-    run_position *stands = mem_alloc((size_t)t->count * sizeof *stands);
-    if (!stands) return FANS_ENOMEM;
-    TRY(find_tick(t, stands, &tick));
+    run_position *positions = mem_alloc((size_t)t->count * sizeof *positions);
+    if (!positions) return FANS_ENOMEM;
+    TRY(find_tick(t, positions, &tick));
     for (int r = 0; tick >= 0 && r < t->count; r++)
-        TRY(resume_replica(t, r, stands[r].tick == tick ? CHECKPOINT : NEXT));
+        TRY(resume_replica(t, r, positions[r].tick == tick ? CHECKPOINT : NEXT));
     for (int r = 0; !t->s.look_only && r < t->count; r++)
-        TRY(settle(&t->replicas[r].run, stands[r].tick != tick));
+        TRY(choose_checkpoint(&t->replicas[r].run, positions[r].tick != tick));
     *resumed = tick >= 0;
 out:
-    mem_free(stands);
+    mem_free(positions);
     return rc;
 }

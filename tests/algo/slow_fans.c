@@ -1,6 +1,6 @@
-/* slow_fans.c - the agent notices: on a pendulum whose motor is wired the wrong way round in some
- * episodes it must come close to what an agent reaches that is told, and soft actor-critic must
- * not. Two seeds of each, by the tool itself, with the settings of the demo. */
+/* slow_fans.c - on a pendulum whose motor is reversed in some episodes, FANS must come close to an
+ * agent that is told, and soft actor-critic must not. Two seeds of each, by the tool itself, with
+ * the settings of the demo. */
 #include "base/json.h"
 #include "train_rig.h"
 

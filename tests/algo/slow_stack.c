@@ -27,7 +27,8 @@ static void it_finds_out_how_the_motor_is_wired(void **state)
     snprintf(path, sizeof path, "%s/found.json", folder);
     snprintf(command, sizeof command,
              TOOL " train " SOURCE_DIR "/configs/pendulum_flip.ini --algo stack --steps 60000 "
-                  "--set stack.steps=5 --set sac.width=256 --seeds %d --quiet --out %s/runs --json %s >/dev/null",
+                  "--set stack.steps=5 --set sac.width=256 --seeds %d --quiet --out %s/runs --json "
+                  "%s >/dev/null",
              SEEDS, folder, path);
     assert_int_equal(system(command), 0);
     if (json_read_file(&found, path) < 0) fail_msg("%s", fans_error());

@@ -1,4 +1,4 @@
-/* test_oracle.c - what the oracle is shown of the factors, as its replay remembers it. */
+/* test_oracle.c - what the oracle sees of the factors, as stored in its replay. */
 #include "train_rig.h"
 
 enum { STEPS = 50, BLOCK = 7 };
@@ -12,7 +12,8 @@ static const state_item *find(const training *t, const char *name)
     return NULL;
 }
 
-/* One episode of a pendulum whose gravity moves in blocks; what is remembered of each step. */
+/* One episode of a pendulum whose gravity moves in blocks; returns the stored context of each step.
+ */
 static void live(float shown[STEPS], int delay)
 {
     char ini[512], folder[64];

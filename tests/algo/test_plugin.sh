@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_plugin.sh FANS BUILD - algorithms from shared libraries: the example learns, resumes and is
-# evaluated like a built-in one; what is wrong with a library is said in one line.
+# evaluated like a built-in one; one line says what is wrong with a library.
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -8,7 +8,7 @@ search=$2/plugins/custom_algo.so
 task=$root/configs/pendulum.ini
 cd "$folder" || exit 1
 
-# it needs nothing but the public headers
+# it needs only the public headers
 cc -shared -fPIC -Wall -Wextra -Werror -I "$root/include" "$root/examples/custom_algo.c" -o mine.so -lm ||
     complain "the example does not compile by itself"
 
@@ -27,19 +27,19 @@ accepts "custom_algo" runs whole
 accepts "" train "$task" --algo ./mine.so,null --steps 400 --quiet --out both
 [ -d both/pendulum-search ] || complain "a run is not named after the algorithm"
 
-# options and presets of the library are those of the config
+# the config takes options and presets of the library
 accepts "" train "$task" --algo ./mine.so --steps 400 --preset small --quiet --out preset
 grep -q '^noise = 1$' preset/config.ini || complain "the preset of the library is ignored"
 refuses 2 "--set search.nois: [search]: unknown key 'nois'; did you mean 'noise'?" \
     train "$task" --algo ./mine.so --set search.nois=1 --out bad
 
-# libraries that are wrong
+# wrong libraries
 wrong() { # NAME CODE TEXT
     printf '#include <fans/algo.h>\n%s\n' "$2" >"$1.c"
     cc -shared -fPIC -I "$root/include" "$1.c" -o "$1.so" 2>/dev/null || complain "$1.c does not compile"
     refuses 2 "train: --algo: ./$1.so: $3" train "$task" --algo "./$1.so" --out bad
 }
-wrong nothing 'int x;' "exports no 'const fans_algo_def fans_algo'"
+wrong nothing 'int x;' "does not export 'const fans_algo_def fans_algo'"
 wrong old 'FANS_API const fans_algo_def fans_algo = {.abi = 999};' "built for algorithm ABI 999, this FANS has"
 wrong part 'FANS_API const fans_algo_def fans_algo = {.abi = FANS_ALGO_ABI, .name = "x", .help = "x"};' "fans_algo.act is missing"
 refuses 2 "train: --algo: ./none.so: cannot load" train "$task" --algo ./none.so --out bad

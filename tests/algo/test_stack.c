@@ -1,5 +1,5 @@
-/* test_stack.c - the steps that stack sees are those that were lived: online, and in every row that
- * the replay still has. It includes the file itself, for contexts have no names. */
+/* test_stack.c - stack sees the real last steps: online, and in every row that the replay still
+ * has. It includes the file itself, because contexts are private. */
 #include "algo/stack.c" // NOLINT: on purpose
 
 #include "base/rng.h"
@@ -15,7 +15,7 @@ typedef struct lived {
 static lived life[LANES][LIFE];
 static int count; /* steps so far */
 
-/* The k-th step before step t of a lane; `forgotten` are those that are no longer remembered. */
+/* The k-th step before step t of a lane; `forgotten` steps are no longer in the replay. */
 static void check_step(int lane, int t, int episode, int k, int forgotten, const float *step,
                        float same)
 {
@@ -35,7 +35,7 @@ static void check_online(const float *numbers, int episode)
         }
 }
 
-/* Step t begins in row i of a lane, or ended there. */
+/* Step t starts in row i of a lane, or ended there. */
 static void check_row(const stack *s, const replay *r, int lane, int i, int t, int forgotten)
 {
     int32_t at = replay_at(r, lane, i).number;
@@ -109,7 +109,7 @@ static void it_sees_what_was_lived(void **state)
     s.replay = r;
     s.at[0] = (staged){.host = at, .each = K, .rows = true};
     s.same[0] = (staged){.host = same, .each = K};
-    for (int episode = 0, left = 3; count < LIFE; left--) { /* the ring goes round */
+    for (int episode = 0, left = 3; count < LIFE; left--) { /* the ring wraps around */
         bool ends = left == 0;
         live(&s, r, numbers, episode, ends, &draw);
         if (ends) episode++, left = episode % 6 + 1;

@@ -102,7 +102,7 @@ refuses 1 "$runs: there is no such folder" runs "$runs"
 accepts "return" train "$configs/pendulum.ini" --algo sac --steps 400 --precision fp32 --out "$runs/a" $small
 grep -q '"precision": "fp32"' "$runs/a/system.json" || complain "a run does not note its precision"
 # shellcheck disable=SC2086
-refuses 1 "$runs/a: has 400 steps already, more than the 200 that are asked for" train "$configs/pendulum.ini" --algo sac --steps 200 --out "$runs/a" $small
+refuses 1 "$runs/a: has 400 steps already, but only 200 were asked for" train "$configs/pendulum.ini" --algo sac --steps 200 --out "$runs/a" $small
 # shellcheck disable=SC2086
 accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
 accepts "over 3 episodes" eval "$runs/a" --episodes 3
@@ -122,17 +122,17 @@ for command in "eval $runs/a" "play $runs/a" "rollout $configs/pendulum.ini"; do
     refuses 2 "${command%% *}: --episodes few: not a whole number from 1" $command --episodes few
 done
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12
-refuses 2 "--set sac.lr=1: only its task can be another: env and change" eval "$runs/a" --set sac.lr=1
+refuses 2 "--set sac.lr=1: only env.* and change.* can differ from the training" eval "$runs/a" --set sac.lr=1
 refuses 1 "$runs/a: has no graph: neither the graph.json of a run" graph "$runs/a"
 refuses 1 "/no/such: there is no such folder" graph /no/such
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
 refuses 2 "--set change.wind.offset: [change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
 refuses 2 "train: --seed 2147483647 --seeds 2: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
-refuses 2 "train: --preset: there is no preset 'tiny'; there are paper, standard and small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
+refuses 2 "train: --preset: there is no preset 'tiny'; choose paper, standard or small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
 warns "sac.random_steps = 500: all 200 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo sac --steps 200 --threads 1 --out "$runs/w"
-refuses 1 "$runs/w: is another run" train "$configs/pendulum.ini" --algo sac --steps 200 --seed 5 --out "$runs/w" # and no warning
+refuses 1 "$runs/w: holds a different run" train "$configs/pendulum.ini" --algo sac --steps 200 --seed 5 --out "$runs/w" # and no warning
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
-refuses 1 "replay.steps is too small: of each of 1 worlds 303 rows are kept" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"
+refuses 1 "replay.steps is too small: each of 1 worlds keeps 303 rows" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"
 refuses 1 "fnvae.observed = true: fans infers the factors" train "$configs/pendulum.ini" --algo fans --set fnvae.observed=true --out "$runs/p"
 
 # a run of fans that ends before its policy begins: a warning, once for all seeds; none to who only looks
@@ -145,7 +145,7 @@ quick="$small --set fans.initial=400 --set fnvae.window=20 --set fnvae.batch=2 -
     accepts "return" train "$configs/pendulum.ini" --algo fans --steps 600 --seeds 2 --out "$runs/h" $quick
 }
 accepts "oracle  pendulum" runs "$runs"
-refuses 1 "$runs/a: is another run: it has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
+refuses 1 "$runs/a: holds a different run; its config has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
 
 # whole numbers may have an exponent, in options and in settings
 accepts "return" train "$configs/pendulum.ini" --algo null --steps 4e2 --set replay.steps=1.5e3 --out "$runs/i"
@@ -163,7 +163,7 @@ cp "$configs/pendulum_gravity.ini" "$folder/other/"
 echo "[train]" >"$folder/other/wrong.ini"
 # shellcheck disable=SC2086
 {
-    refuses 1 "$configs/pendulum_gravity.ini and $folder/other/pendulum_gravity.ini: both would have the folder pendulum_gravity-sac" train $both "$folder/other/pendulum_gravity.ini" --algo sac --out "$runs/d"
+    refuses 1 "$configs/pendulum_gravity.ini and $folder/other/pendulum_gravity.ini: both would use the folder pendulum_gravity-sac" train $both "$folder/other/pendulum_gravity.ini" --algo sac --out "$runs/d"
     refuses 2 "--algo: sac is named twice" train $both --algo sac,sac --out "$runs/d"
     refuses 1 "$folder/other/wrong.ini: the config names no environment" train $both "$folder/other/wrong.ini" --out "$runs/d"
     refuses 2 "train: --algo: there is no algorithm 'nul'; did you mean 'null'?" train $both --algo sac,nul --out "$runs/d"

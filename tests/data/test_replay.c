@@ -1,4 +1,4 @@
-/* test_replay.c - replay hands out real transitions and nothing else; running statistics are right.
+/* test_replay.c - the replay gives real transitions and nothing else; running statistics are right.
  */
 #include <math.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "nn/op.h"
 #include "testing.h"
 
-/* A lifetime in which every observation is a number of its own: obs = 1000 · episode + step. The
+/* A lifetime in which every observation is unique: obs = 1000 · episode + step. The
  * last observation of an episode of n steps is 1000 · episode + n. */
 static const int LENGTHS[] = {5, 3, 5, 1, 4, 5, 2};
 enum { EPISODES = 7, HORIZON = 5 };
 
-/* One lane, whose rows have a number and a byte of one's own beside them. */
+/* One replica; every row also has a column with a number and one with a byte. */
 enum { NUMBER, BYTE };
 
 static replay *new_replay(int worlds, int steps, int horizon)
@@ -34,7 +34,7 @@ static replay *new_replay(int worlds, int steps, int horizon)
 
 enum { LANES = 3 };
 
-/* All worlds live the same, but for 10,000 more in each. */
+/* All worlds live the same, except for an offset of 10,000 each. */
 static void live(replay *r, int episodes)
 {
     int lanes = replay_shape_of(r)->worlds;
@@ -54,7 +54,7 @@ static void live(replay *r, int episodes)
                 byte[2 * i] = (uint8_t)t;
                 byte[2 * i + 1] = (uint8_t)e;
                 terminated[i] = t == n - 1 && n < HORIZON;
-                truncated[i] = t == n - 1 && n == HORIZON; /* a time limit is no termination */
+                truncated[i] = t == n - 1 && n == HORIZON; /* a time limit is not a termination */
                 segment[i] = e;
             }
             fans_moment now = {obs, NULL, segment, change};
@@ -65,7 +65,7 @@ static void live(replay *r, int episodes)
     }
 }
 
-/* A step of a single lane that is nothing but its segment. */
+/* A step of a single lane, of which only the segment matters. */
 static void step(replay *r, bool ended, int64_t segment)
 {
     float x = 0;
@@ -102,7 +102,7 @@ static void sampled_transitions_are_real(void **unused)
     static int32_t at[N], next[N];
     static int seen[30000];
     replay *r = new_replay(2, 12, HORIZON);
-    live(r, 9); /* the ring has gone round */
+    live(r, 9); /* the ring has wrapped around */
     rng stream = rng_stream(1, "test", 0);
     replay_draw(r, 0, &stream, N, at, next);
     for (int i = 0; i < N; i++) {
@@ -120,7 +120,7 @@ static void sampled_transitions_are_real(void **unused)
         assert_int_equal(((uint8_t *)replay_beside(r, lane, k, BYTE))[1], e);
         seen[(int)obs]++;
     }
-    /* old ones are gone, and those that are left come equally often */
+    /* old rows are gone, and the rest are drawn equally often */
     int kinds = 0;
     for (int i = 0; i < 30000; i++) kinds += seen[i] > 0;
     assert_in_range(kinds, 20, 28);
@@ -146,9 +146,9 @@ static void rows_come_back_in_the_order_they_were_lived(void **unused)
     replay_free(r);
 }
 
-/* Rows of lanes whose rings have gone round: the first ones of a segment (here an episode, of which
- * the oldest may have lost its beginning) see later rows, but never past the segment or what was
- * lived so far; all others see themselves. */
+/* In rings that have wrapped around: the first rows of a segment (here an episode; the oldest may
+ * have lost its start) see later rows, but never past the segment or the newest row; all others see
+ * themselves. */
 static void first_rows_see_later_ones_of_their_segment(void **unused)
 {
     (void)unused;
@@ -165,8 +165,8 @@ static void first_rows_see_later_ones_of_their_segment(void **unused)
                 int e = here / 1000, oldest = (int)*replay_at(r, lane, 0).obs % 10000;
                 int first = oldest / 1000 == e ? oldest : 1000 * e;
                 int last = 1000 * e + LENGTHS[e % EPISODES];
-                int settled = first + steps < last ? first + steps : last;
-                assert_int_equal(there, here < settled ? settled : here);
+                int later = first + steps < last ? first + steps : last;
+                assert_int_equal(there, here < later ? later : here);
                 moved += there > here;
                 stayed += there == here && steps > 0;
             }
@@ -174,15 +174,14 @@ static void first_rows_see_later_ones_of_their_segment(void **unused)
     replay_free(r);
 }
 
-/* Segments that end within an episode, and that last over several: from an episode's last row to
- * the first of the next nothing is lived. */
+/* Segments may end within an episode, or span several; an episode's last row is not a step. */
 static void segments_need_not_be_episodes(void **unused)
 {
     (void)unused;
     replay *r = new_replay(1, 30, 5);
     for (int t = 0; t < 20; t++) step(r, t % 5 == 4, t / 7); /* rows 0 to 4, 5 last; 6 to 10, … */
     const struct {
-        int32_t at, settled;
+        int32_t at, to;
         int steps;
     } cases[] = {/* the first segment is rows 0 to 7, of which 5 is a last one */
                  {0, 2, 2},
@@ -193,7 +192,7 @@ static void segments_need_not_be_episodes(void **unused)
                  {6, 6, 5},
                  {5, 7, 6},
                  {7, 7, 6},
-                 /* the second 8 to 15, with 11 */
+                 /* the second is rows 8 to 15, of which 11 is a last one */
                  {8, 9, 1},
                  {9, 9, 1},
                  {8, 11, 3},
@@ -201,15 +200,14 @@ static void segments_need_not_be_episodes(void **unused)
                  {11, 11, 3},
                  {11, 13, 4}};
     for (size_t i = 0; i < COUNT(cases); i++) {
-        int32_t settled;
-        replay_hindsight(r, 0, 1, &cases[i].at, cases[i].steps, &settled);
-        assert_int_equal(settled, cases[i].settled);
+        int32_t to;
+        replay_hindsight(r, 0, 1, &cases[i].at, cases[i].steps, &to);
+        assert_int_equal(to, cases[i].to);
     }
     replay_free(r);
 }
 
-/* Nothing follows the newest row, even if an older one of the same segment lies in the next place.
- */
+/* Nothing follows the newest row, even if the next place holds an older row of the same segment. */
 static void nothing_is_later_than_the_newest_row(void **unused)
 {
     (void)unused;
@@ -221,7 +219,7 @@ static void nothing_is_later_than_the_newest_row(void **unused)
     replay_free(r);
 }
 
-/* n-step successors: within the episode, never past what is remembered; rewards are summed. */
+/* n-step successors stay within the episode and the ring; rewards are summed. */
 static void successors_lie_ahead_in_the_episode(void **unused)
 {
     (void)unused;
@@ -249,8 +247,7 @@ static void successors_lie_ahead_in_the_episode(void **unused)
     replay_free(r);
 }
 
-/* Steps before a row: the latest first, over last rows and the ring's seam, until nothing is left.
- */
+/* Steps before a row, the latest first: across last rows and the ring's seam, to the oldest row. */
 static void steps_before_a_row_are_those_that_were_lived(void **unused)
 {
     (void)unused;
@@ -280,7 +277,7 @@ static void steps_before_a_row_are_those_that_were_lived(void **unused)
 
 /* ---- the backend's copy ---------------------------------------------------------------------- */
 
-/* A CPU backend with a copy of tables, as a GPU has: what is not sent stays as it was. */
+/* A CPU backend with a copy of the tables, like a GPU: what is not sent stays old. */
 static void put_rows(void *self, void *to, const void *from, size_t rows, size_t width,
                      const nn_place *places, int count)
 {
@@ -334,7 +331,7 @@ static void the_copy_has_every_row(void **unused)
     nn_var wanted[] = {obs, number, byte};
     assert_int_equal(nn_plan_new(&look, g, wanted, 3, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(g), 0);
-    for (int episodes = 1; episodes < 8; episodes++) { /* many rows between two syncs, and few */
+    for (int episodes = 1; episodes < 8; episodes++) { /* many rows between syncs, or few */
         live(r, episodes % 3);
         replay_sync(r);
         check_copy(r, look, obs, number, byte, at);
@@ -382,7 +379,7 @@ static void running_statistics_equal_the_direct_ones(void **unused)
         double wanted = ((double)x[7][k] - direct[k]) / sqrt(square[k]);
         assert_true(fabs((double)((x[7][k] + shift[k]) * scale[k]) - wanted) < 1e-4);
     }
-    assert_true(scale[2] == 1 && shift[2] == -7); /* its first movement will not be enormous */
+    assert_true(scale[2] == 1 && shift[2] == -7); /* its first movement will not be huge */
     arena_free(memory);
 }
 

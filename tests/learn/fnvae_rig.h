@@ -21,7 +21,7 @@ typedef struct rig {
     nn_graph *g;
     fnvae *f;
     belief *b;
-    refresh *refresh; /* where the replay has a column for beliefs */
+    refresh *refresh; /* if the replay has a column for beliefs */
 } rig;
 
 static inline fnvae_options small_options(void)
@@ -37,7 +37,7 @@ static inline fnvae_options small_options(void)
 
 /* ---- a world --------------------------------------------------------------------------------- */
 
-/* Two states, an action and two factors, whose graph is plain to see:
+/* Two states, an action and two factors, with an obvious graph:
  *
  *     s0' = 0.6 s0 + 0.8 a              s1' = 0.5 s1 + sin(2 s0) + theta_s
  *     r   = s1 + theta_r
@@ -46,7 +46,7 @@ static inline fnvae_options small_options(void)
 enum { TOY_EPISODE = 10, TOY_BELIEFS = 2 };
 static const fnvae_dims TOY = {.d = 2, .m = 1, .p = 1, .q = 1};
 
-/* For lives of so many steps; with the factors beside each row, and beliefs of `width` numbers. */
+/* For lifetimes of `steps`; with the factors of each row, and beliefs of `width` numbers. */
 static inline replay *toy_replay(int replicas, int worlds, int steps, int width)
 {
     replay *r;
@@ -63,7 +63,7 @@ static inline replay *toy_replay(int replicas, int worlds, int steps, int width)
     return r;
 }
 
-/* One step of a toy life, which is the same in all lanes. */
+/* One step of a toy lifetime, the same in all lanes. */
 typedef struct toy {
     float s[2], a, r, s1[2], theta_s, theta_r;
     bool first, ends;
@@ -95,7 +95,7 @@ static inline void toy_step(toy *x, int t)
     x->r = x->s[1] + x->theta_r;
 }
 
-/* Adds it to every lane, with the same belief beside it. */
+/* Adds it to every lane, with the same belief. */
 static inline void toy_store(replay *r, const toy *x, const float *held, const float *end)
 {
     enum { MOST = 8 };
@@ -193,7 +193,7 @@ static inline void observe_all(fnvae *f, int replica, const replay *r)
         fnvae_observe_factors(f, replica, replay_beside(r, lane, i, FNVAE_COLUMN_THETA_S),
                               replay_beside(r, lane, i, FNVAE_COLUMN_THETA_R));
     }
-    fnvae_settle_units(f);
+    fnvae_set_units(f);
 }
 
 /* Row of the t-th step of a life whose episodes have ten. */
@@ -202,13 +202,13 @@ static inline int row_of_step(int t)
     return t + t / TOY_EPISODE;
 }
 
-/* `count` steps from the t-th on; changes are those that a life tells. */
+/* `count` steps from the t-th on, with the lifetime's changes. */
 static inline void life_window(const replay *r, int t, int count, replay_step *steps)
 {
     assert_true(replay_window(r, 0, row_of_step(t), count, steps));
 }
 
-/* Fills all windows of a replica from random places of a lifetime. */
+/* Fills all windows of a replica from random places in a lifetime. */
 static inline void draw_windows(fnvae *f, int replica, const replay *r, rng *draw)
 {
     replay_step rows[64];

@@ -1,5 +1,5 @@
-/* sac_rig.h - SAC on rows of a small replay, as agents use it: observations and numbers beside
- * them, for critics those of other rows. */
+/* sac_rig.h - SAC on rows of a small replay, as agents use it: observations and a context, for
+ * critics that of other rows. */
 #ifndef TESTS_SAC_RIG_H
 #define TESTS_SAC_RIG_H
 
@@ -108,7 +108,7 @@ static inline void sac_rig_live(sac_rig *t, int replicas, rng *r)
     replay_sync(t->replay);
 }
 
-/* A batch for each replica; with hindsight critics read beside other rows. */
+/* A batch for each replica; with hindsight, critics read the context of other rows. */
 static inline void sac_rig_draw(sac_rig *t, int replicas, bool hindsight, rng *r)
 {
     const staged *const all[] = {&t->at, &t->next, &t->critic_at, &t->critic_next};

@@ -39,13 +39,13 @@ static void only_what_reaches_the_reward_is_kept(void **state)
     assert_memory_equal(g->theta_s_min, theta_min, sizeof theta_min);
     assert_true(g->theta_r_min[0] && g->theta_r_min[1]);
 
-    /* an edge at the threshold is none; without it the chain is cut */
+    /* at the threshold there is no edge; without it the chain is cut */
     set(g, CAUSAL_C_ss, 2, 1, 0.5);
     causal_compact(g);
     assert_false(g->s_min[1] || g->s_min[0] || g->theta_s_min[0] || g->theta_s_min[1]);
     assert_true(g->s_min[2]);
 
-    /* a circle ends, and everything in it is kept */
+    /* a cycle terminates, and all of it is kept */
     set(g, CAUSAL_C_ss, 2, 4, 1);
     set(g, CAUSAL_C_ss, 3, 4, 1);
     causal_compact(g);
@@ -116,7 +116,7 @@ static int occurrences(const char *in, const char *what)
     return n;
 }
 
-/* Every line is the head, a setting, a node, an edge between nodes that are there, or the end. */
+/* Every line is the head, a setting, a node, an edge between existing nodes, or the end. */
 static void check_dot(const char *dot)
 {
     char from[32], to[32], declared[48];
@@ -312,7 +312,7 @@ static void refused(json_t *j, const char *part)
     json_decref(j);
 }
 
-/* What chain() writes, with one key replaced. */
+/* The JSON of chain(), with one key replaced. */
 static json_t *with(const char *key, json_t *value)
 {
     causal_graph *g = chain();

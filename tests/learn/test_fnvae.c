@@ -1,5 +1,5 @@
-/* test_fnvae.c - the FN-VAE: windows, the belief against the posterior of a window, the same bits
- * for any number of threads and replicas, memory, and a graph that is found. */
+/* test_fnvae.c - the FN-VAE: windows, the belief against the posterior of a window, bit-identical
+ * results for any number of threads and replicas, memory, and a graph that is found. */
 #include "fnvae_rig.h"
 #include "learn/linear_map.h"
 
@@ -10,7 +10,7 @@ static float weight(const fnvae *f, int which, int t, int b)
     return numbers_of(&f->w[which], 0)[t * f->o.batch + b];
 }
 
-/* Which row of the window is decoded from the posterior of row t; -100: none of it. */
+/* The row of the window that the posterior of row t decodes; -100: none. */
 static int decoded(const fnvae *f, int t, int b)
 {
     int B = f->o.batch;
@@ -40,14 +40,15 @@ static void windows_know_their_segments(void **state)
         fnvae_window(t.f, 0, 1, rows, &pick);
         for (int k = 0; k < 20; k++) {
             bool begins = k == 5 || k == 15;
-            bool known = k < 5 ? k >= 2 : (k - 5) % 10 >= (k < 15 ? 5 : 2); /* half of it seen */
+            bool known =
+                k < 5 ? k >= 2 : (k - 5) % 10 >= (k < 15 ? 5 : 2); /* half of its segment seen */
             assert_float_equal(weight(t.f, FNVAE_W_rec, k, 1), known, 0);
             assert_float_equal(weight(t.f, FNVAE_W_next, k, 1), (k >= 15 && known), 0);
             assert_float_equal(weight(t.f, FNVAE_W_move, k, 1), (k == 15), 0); /* order 2 */
             assert_float_equal(weight(t.f, FNVAE_W_stay, k, 1), (!begins), 0);
             assert_float_equal(weight(t.f, FNVAE_W_pred, k, 1), (k > 0 && !begins), 0);
 
-            /* what is decoded is a row of the same segment */
+            /* the decoded row is of the same segment */
             int from = k < 5 ? 0 : k < 15 ? 5 : 15, to = k < 5 ? 5 : k < 15 ? 15 : 20;
             int found = decoded(t.f, k, 1);
             assert_in_range(found, from, to - 1);
@@ -82,7 +83,7 @@ static void continuous_change_is_predicted(void **state)
             assert_float_equal(weight(t.f, FNVAE_W_rec, k, 0), (k >= 10 && k < 19), 0);
             assert_float_equal(weight(t.f, FNVAE_W_next, k, 0), (k >= 10 && k < 19), 0);
 
-            /* what is decoded comes soon */
+            /* the decoded row comes soon after */
             int found = decoded(t.f, k, 0);
             if (k < 19) assert_in_range(found, k + 1, k + 3);
             if (abs(found - k) > farthest) farthest = abs(found - k);
@@ -93,7 +94,7 @@ static void continuous_change_is_predicted(void **state)
     replay_free(l);
 }
 
-/* A few updates that learn from the divergences alone, with no randomness in them. */
+/* A few updates that learn from the divergences alone, without randomness. */
 static replay *learn_divergences(rig *t, int moves, float (*costs)[3])
 {
     const uint64_t seed = 0;
@@ -114,7 +115,7 @@ static replay *learn_divergences(rig *t, int moves, float (*costs)[3])
     return l;
 }
 
-static void the_same_is_learned_from_beginnings(void **state)
+static void predicting_once_per_segment_learns_the_same(void **state)
 {
     (void)state;
     rig all, few;
@@ -133,7 +134,7 @@ static void the_same_is_learned_from_beginnings(void **state)
     for (int i = 0; i < 2; i++) replay_free(lives[i]);
 }
 
-static void no_more_is_foretold_than_there_is_room_for(void **state)
+static void at_most_moves_segments_are_predicted(void **state)
 {
     (void)state;
     rig t;
@@ -160,8 +161,8 @@ static void no_more_is_foretold_than_there_is_room_for(void **state)
     replay_free(l);
 }
 
-/* Across a jump nothing is foretold, compared or decoded: both pieces are windows of their own, but
- * for the LSTM. */
+/* Nothing is predicted, compared or decoded across a splice: except for the LSTM, both pieces are
+ * separate windows. */
 static void windows_may_jump(void **state)
 {
     (void)state;
@@ -195,7 +196,7 @@ static void windows_may_jump(void **state)
     replay_free(l);
 }
 
-/* Those that are foretold stand for those that there was no room for. */
+/* The predicted segments also count for those beyond o.moves. */
 static void what_is_left_out_counts_in_the_weights(void **state)
 {
     (void)state;
@@ -225,8 +226,8 @@ static void what_is_left_out_counts_in_the_weights(void **state)
     assert_float_equal(weight[0][1], weight[1][1], 0);
 }
 
-/* The reconstruction's cost is that of errors in units of the decoders' spread: half their squares,
- * or with tails log cosh. */
+/* The cost of reconstruction, on errors in units of the decoders' spread: half their squares, or
+ * with tails log cosh. */
 static void errors_cost_what_they_should(void **state)
 {
     (void)state;
@@ -262,7 +263,7 @@ static void errors_cost_what_they_should(void **state)
 
 /* ---- the belief ------------------------------------------------------------------------------ */
 
-/* Notes step i of a lane's life. */
+/* Notes step i of a lane. */
 static void note_step(belief *b, int row, const replay *l, int lane, int i)
 {
     replay_row here = replay_at(l, lane, i), next = replay_at(l, lane, i + 1);
@@ -270,7 +271,7 @@ static void note_step(belief *b, int row, const replay *l, int lane, int i)
     belief_note(b, row, here.obs, here.action, here.reward, next.obs, change);
 }
 
-/* Step by step with a carried state, for several worlds and replicas, as in one window. */
+/* Steps with a carried state, in several worlds and replicas, equal one window. */
 static void filtering_equals_the_posterior(bool mixed)
 {
     enum { WORLDS = 3, LONG = 400 };
@@ -318,7 +319,7 @@ static void beliefs_are_posteriors(void **state)
     filtering_equals_the_posterior(true);
 }
 
-/* The prediction depends on where theta came from. */
+/* The prediction depends on the theta of the segment before. */
 static void beliefs_know_velocities(void **state)
 {
     (void)state;
@@ -337,7 +338,7 @@ static void beliefs_know_velocities(void **state)
     assert_true(fabsf(belief_mean(t.b, 0)[0] - belief_mean(t.b, 1)[0]) > 1e-4f);
     float rising = belief_mean(t.b, 0)[0];
 
-    belief_reset(t.b, 0); /* what was before is forgotten */
+    belief_reset(t.b, 0); /* the past is forgotten */
     belief_set(t.b, 0, here, 2);
     assert_ok(belief_predict(t.b, (uint8_t[]){1, 0}));
     assert_true(fabsf(belief_mean(t.b, 0)[0] - rising) > 1e-5f);
@@ -366,8 +367,7 @@ static void only_worlds_that_change_are_advanced(void **state)
 
 enum { STEPS = 30, MOST = 20000 };
 
-/* Learns what to expect, then through all three stages of the masks, and returns a replica's
- * parameters. */
+/* Learns through pre-training and all three stages of the masks; returns a replica's parameters. */
 static size_t learn(int threads, int replicas, uint64_t first, int replica, float *out)
 {
     rig t;
@@ -488,7 +488,7 @@ static void ablations_do_what_they_say(void **state)
         o.structure = k != 0;
         o.predict_state = k != 1;
         o.predict_reward = k != 2;
-        o.smooth = k == 3 ? 3 : k == 4 ? 1 : k == 5 ? 2 : 0;
+        o.smooth = k == 3 ? SMOOTH_OFF : k == 4 ? SMOOTH_MA : k == 5 ? SMOOTH_EMA : SMOOTH_STEP;
         replay *l = toy_life(1, LIFE);
         rig_new(&t, &o, 1, &seed, l);
         rng pick = rng_stream(0, "windows", 0);
@@ -530,16 +530,16 @@ static double r2_at_ends(belief *b, const replay *l, bool reward)
     return linear_map_r2(beliefs, 2, truth, EPISODES);
 }
 
-static void a_small_world_is_understood(void **state)
+static void a_small_world_is_learned(void **state)
 {
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* fifteen hundred times what the others do once */
+    skip(); /* takes too long: 1500 updates */
 #endif
     rig t;
     const uint64_t seed = 0;
     fnvae_options o = small_options();
-    o.updates = 1500; /* few and small ones: edges that are not needed must go more quickly */
+    o.updates = 1500; /* few: unneeded edges must close quickly */
     o.w_ss = o.w_as = o.w_ts = o.w_sr = o.w_ar = 1;
     o.encoder = o.lstm = 32;
     replay *l = toy_life(1, LIFE), *fresh = toy_life(2, LIFE);
@@ -566,7 +566,7 @@ static void a_small_world_is_understood(void **state)
     replay_free(fresh);
 }
 
-static void a_linear_map_is_judged_on_other_samples(void **state)
+static void a_linear_map_is_scored_on_other_samples(void **state)
 {
     (void)state;
     enum { N = 60 };
@@ -591,8 +591,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_know_their_segments),
         cmocka_unit_test(continuous_change_is_predicted),
-        cmocka_unit_test(the_same_is_learned_from_beginnings),
-        cmocka_unit_test(no_more_is_foretold_than_there_is_room_for),
+        cmocka_unit_test(predicting_once_per_segment_learns_the_same),
+        cmocka_unit_test(at_most_moves_segments_are_predicted),
         cmocka_unit_test(windows_may_jump),
         cmocka_unit_test(what_is_left_out_counts_in_the_weights),
         cmocka_unit_test(errors_cost_what_they_should),
@@ -603,8 +603,8 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_is_survived),
         cmocka_unit_test(presets_are_known_by_name),
         cmocka_unit_test(ablations_do_what_they_say),
-        cmocka_unit_test(a_linear_map_is_judged_on_other_samples),
-        cmocka_unit_test(a_small_world_is_understood),
+        cmocka_unit_test(a_linear_map_is_scored_on_other_samples),
+        cmocka_unit_test(a_small_world_is_learned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_fnvae_golden.c - one step of algorithm A1, costs and all gradients, against PyTorch's
- * (golden/fnvae.json), which gives every group its own costs in a pass of its own. */
+ * (golden/fnvae.json), which computes the costs of every group in a separate pass. */
 #include "base/json.h"
 #include "fnvae_rig.h"
 #include "nn/op.h"
@@ -60,7 +60,7 @@ static void load_numbers(const staged *s, const char *name)
     load(part("inputs", name), numbers_of(s, 0), s->each, name);
 }
 
-/* The k-th step of the windows, or of what is decoded: its numbers, as one step of a life. */
+/* The numbers of the k-th step of the windows, or of the decoded steps. */
 static void store_step(replay *r, fnvae_dims z, const char *prefix, int k)
 {
     static const char *const names[] = {"s", "a", "s1", "r"};
@@ -80,7 +80,7 @@ static void store_step(replay *r, fnvae_dims z, const char *prefix, int k)
     replay_add(r, &now, x[1], &o, NULL, NULL);
 }
 
-/* Step k of the windows has the rows 4 k and 4 k + 1, what is decoded from it the next two. */
+/* Step k of the windows has the rows 4 k and 4 k + 1; the step it decodes has the next two. */
 static void store_rows(replay *r, fnvae_dims z, int count)
 {
     for (int k = 0; k < count; k++) {

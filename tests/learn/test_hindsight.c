@@ -1,6 +1,5 @@
-/* test_hindsight.c - in the first steps of a segment critics see what was believed after them,
- * policies what was believed then. It includes the file that draws batches, for they are its own
- * business. */
+/* test_hindsight.c - in the first steps of a segment critics see the belief after them, policies
+ * the belief at the time. It includes the file that draws batches, because they are private. */
 #include "learn/agent.c" // NOLINT: on purpose
 
 #include "train/train_parts.h"
@@ -29,7 +28,7 @@ static spot find(const replay *r, int32_t at)
 }
 
 /* A horizon of 25 in blocks of 7: some segments end within an episode, others at its end. */
-static void batches_judge_first_steps_by_later_rows(void **state)
+static void critics_see_later_rows_in_first_steps(void **state)
 {
     (void)state;
     char folder[64];
@@ -69,6 +68,6 @@ static void batches_judge_first_steps_by_later_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(batches_judge_first_steps_by_later_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(critics_see_later_rows_in_first_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

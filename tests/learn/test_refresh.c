@@ -1,10 +1,10 @@
-/* test_refresh.c - beliefs inferred anew from memory are those that a life would have had; windows
- * are stretches of life. */
+/* test_refresh.c - refreshed beliefs are those that the model would have had online; windows are
+ * contiguous. */
 #include "fnvae_rig.h"
 
 enum { LIFE = 93, MOST = 4 }; /* numbers of a belief: two means, two spreads */
 
-/* Lives a toy life by a model that does not learn: beliefs are stored as they were held. */
+/* A toy lifetime under a model that does not learn: stores its beliefs. */
 static void live(rig *t, replay *r, uint64_t seed, int width)
 {
     toy x = toy_begin(seed);
@@ -12,7 +12,7 @@ static void live(rig *t, replay *r, uint64_t seed, int width)
     for (int i = 0; i < LIFE; i++) {
         float held[MOST];
         toy_step(&x, i);
-        bool change = x.first && i > 0; /* as worlds tell it */
+        bool change = x.first && i > 0; /* as worlds report it */
         assert_ok(belief_predict(t->b, &(uint8_t){change}));
         memcpy(held, belief_mean(t->b, 0), (size_t)width * sizeof *held);
         belief_note(t->b, 0, x.s, &x.a, x.r, x.s1, change);
@@ -21,7 +21,7 @@ static void live(rig *t, replay *r, uint64_t seed, int width)
     }
 }
 
-/* Statistics of a life that the model has not lived yet. */
+/* Statistics of a lifetime that the model has not seen yet. */
 static void observe_life(fnvae *f, uint64_t seed)
 {
     replay *l = toy_life(seed, LIFE);
@@ -37,8 +37,8 @@ static float difference(const replay *r, int i, const float *held, int width)
     return most;
 }
 
-/* The first window begins with the life, so it must agree to rounding; later ones begin in the
- * middle, and agree as well as an LSTM that has seen half a window can. */
+/* The first window starts with the lifetime, so it must agree up to rounding; later ones start in
+ * the middle, and agree as well as an LSTM can after half a window. */
 static void check_refresh(bool spread)
 {
     int width = spread ? MOST : MOST / 2;
@@ -75,21 +75,21 @@ static void refreshed_beliefs_are_those_that_were_held(void **state)
     check_refresh(true);
 }
 
-/* Which step of the life is row t of window b. */
+/* The step of the lifetime in row t of window b. */
 static int step_of(const rig *t, const replay *r, int step, int b)
 {
     int32_t at = rows_of(&t->f->at, 0)[step * t->f->o.batch + b];
     int forgotten = LIFE + LIFE / TOY_EPISODE - replay_rows(r, 0);
     for (int i = 0; i < replay_rows(r, 0); i++)
         if (replay_at(r, 0, i).number == at) {
-            int row = forgotten + i; /* of the whole life, with a last row after each episode */
+            int row = forgotten + i; /* of the whole lifetime, with a last row after each episode */
             return row - row / (TOY_EPISODE + 1);
         }
     fail_msg("no such step");
     return -1;
 }
 
-/* Windows hold consecutive steps, never an episode's last row, and know where segments begin. */
+/* Windows hold consecutive steps, never an episode's last row, and mark where segments start. */
 static void windows_are_stretches_of_life(void **state)
 {
     (void)state;
@@ -117,8 +117,7 @@ static void windows_are_stretches_of_life(void **state)
     replay_free(r);
 }
 
-/* A window that jumps continues where some episode begins, and is cut where one would have begun.
- */
+/* A spliced window is cut where an episode starts, and continues where another one starts. */
 static void windows_may_jump(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* test_sac_pieces.c - SAC's update on rows of a replay, as trainings use it, in any order that its
- * pieces' waits allow. It includes the file itself, for its groups are nobody else's business. */
+ * pieces' waits allow. It includes the file itself, because its groups are private. */
 #include "learn/sac.c" // NOLINT: on purpose
 
 #include "base/pool.h"

@@ -1,4 +1,4 @@
-/* cuda_case.h - runs a case of nn_cases.h on any backend and brings home all its numbers. */
+/* cuda_case.h - runs a case of nn_cases.h on any backend and reads back all its numbers. */
 #ifndef TESTS_CUDA_CASE_H
 #define TESTS_CUDA_CASE_H
 
@@ -67,8 +67,8 @@ static inline void case_take(run_result *out, nn_graph *g, nn_var v, const real 
     out->from[++out->count] = to + CASE_REPLICAS * n;
 }
 
-/* `shared`: each operand has a second reader, so that gradients must be added to. Several runs: all
- * but the random operators give the same each time. */
+/* `shared`: each operand has a second reader, so that gradients must be added to. Runs it several
+ * times: all but random operators must give the same each time. */
 static inline void run_case(run_result *out, nn_backend *b, const nn_case *k, bool shared, int runs)
 {
     const uint64_t seeds[CASE_REPLICAS] = {1, 2};

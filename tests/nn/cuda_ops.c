@@ -13,8 +13,8 @@
 #include "cuda_case.h"
 #include "cuda_pair.h"
 
-enum { RUNS = 3 }; /* the first is not captured, the second is, the third only replayed */
-static const double FP32 = 1e-5, TF32 = 1.5e-3; /* how far numbers may be off */
+enum { RUNS = 3 }; /* the first is not captured, the second is, the third is replayed */
+static const double FP32 = 1e-5, TF32 = 1.5e-3; /* allowed errors */
 
 static void compare_tensor(const run_result *a, const run_result *b, const nn_case *k, bool shared,
                            double most, double *worst)
@@ -88,7 +88,7 @@ static nn_var build_layers(const nn_var *v)
     return nn_linear(NN_IN(h), v[6], v[7], NN_LINEAR);
 }
 
-/* Without ReLU, whose slope is another as soon as a number near 0 is rounded. */
+/* Without ReLU, whose slope may change when a number near 0 is rounded. */
 static nn_var build_smooth(const nn_var *v)
 {
     nn_var h = nn_linear(NN_IN(v[0], v[1]), v[2], v[3], NN_TANH);
@@ -191,7 +191,7 @@ static void compare_lstm(nn_backend *b, const lstm_size *z, bool shared, double 
                   worst[0], worst[1]);
 }
 
-/* For those who look at every access (cuda_sanitizer.sh). */
+/* For tools that check every access (cuda_sanitizer.sh). */
 static void small_lstms_equal_the_cpu(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void lstms_of_all_sizes_equal_the_cpu(void **state)
             compare_lstm(gpu, &lstm_sizes[i], shared, FP32, worst);
 }
 
-/* Narrow ones are in fp32 always. */
+/* Narrow ones are always in fp32. */
 static void wide_lstms_in_tf32_are_near_the_cpu(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void wide_lstms_in_tf32_are_near_the_cpu(void **state)
     nn_backend_free(b);
 }
 
-/* The same run gives the same bytes, whatever order blocks come in. */
+/* The same run is bit-identical, whatever the order of blocks. */
 static void wide_lstms_repeat_themselves(void **state)
 {
     (void)state;

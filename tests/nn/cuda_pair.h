@@ -15,8 +15,8 @@
 
 static nn_backend *gpu, *cpu;
 
-/* Opens both, runs the tests (a program may be told which ones, as a pattern), closes them. Where
- * there is no GPU, says why; ./dev counts that as skipped. */
+/* Opens both, runs the tests (those that match a pattern, if the program gets one), closes them.
+ * Without a GPU, says why; ./dev counts that as skipped. */
 typedef int cuda_pair_fn(void);
 static inline int cuda_pair_run(int argc, char **argv, cuda_pair_fn *run)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cuda_sanitizer.sh FANS BUILD - the GPU tests under compute-sanitizer: no access out of bounds, no
-# reading of what was never written, no race in shared memory. Racecheck is slow: it sees every
-# operator, small LSTMs and tiny steps (layers of all sizes take it five minutes).
+# read of uninitialised memory, no race in shared memory. Racecheck is slow: it gets every operator,
+# small LSTMs and tiny steps (layers of all sizes would take five minutes).
 set -u
 tests=$2/tests
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)

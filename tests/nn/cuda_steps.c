@@ -17,9 +17,9 @@ static const fnvae_sizes SMALL = {
 static const fnvae_sizes LARGE = {
     .d = 7, .m = 3, .p = 6, .q = 4, .encoder = 64, .bank = 48, .dense = 64, .T = 24, .B = 128};
 enum { STEPS = 4, MOST = 400000, MOST_GROUPS = 16 };
-enum { MANY = 48 }; /* replicas: some layers take wide tiles, some brisk ones */
+enum { MANY = 48 }; /* replicas: some layers use wide tiles, some brisk ones */
 
-/* What is left of a training: parameters and last gradients by group, losses of the last step. */
+/* The result of a training: parameters and last gradients by group, losses of the last step. */
 typedef struct outcome {
     float values[MOST], grads[MOST];
     size_t from[MOST_GROUPS + 1];
@@ -132,7 +132,7 @@ static void steps_equal_the_cpu(void **state)
     compare(&first, &second, 1e-4, 1e-3, "larger steps, CPU against GPU");
 }
 
-/* As small as can be, for those who look at every access (cuda_sanitizer.sh). */
+/* As small as possible, for tools that check every access (cuda_sanitizer.sh). */
 static void tiny_steps_equal_the_cpu(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void tiny_steps_equal_the_cpu(void **state)
     compare(&first, &second, 1e-4, 1e-3, "tiny steps, CPU against GPU");
 }
 
-static void the_same_run_gives_the_same_bytes(void **state)
+static void the_same_run_is_bit_identical(void **state)
 {
     (void)state;
     train(&first, gpu, 2, 5, 0);
@@ -166,8 +166,8 @@ static void the_same_run_gives_the_same_bytes(void **state)
     assert_memory_equal(&first, &second, sizeof first);
 }
 
-/* Many replicas take other tiles than few, and cuBLAS may choose another kernel for another number
- * of matrices. So replicas agree within rounding, not in bytes. */
+/* Many replicas use other tiles than few, and cuBLAS may choose another kernel for another number
+ * of matrices. So replicas agree up to rounding, but are not bit-identical. */
 static void replicas_agree_with_runs_of_their_own(void **state)
 {
     (void)state;
@@ -176,11 +176,11 @@ static void replicas_agree_with_runs_of_their_own(void **state)
         train(&second, gpu, 1, 5 + (uint64_t)r, 0);
         compare(&second, &first, 1e-5, 1e-4, "one by one against four together");
         print_message("  %s\n",
-                      memcmp(&first, &second, sizeof first) ? "other bytes" : "same bytes");
+                      memcmp(&first, &second, sizeof first) ? "differs" : "bit-identical");
     }
 }
 
-/* Losses within `most` of fp32's, but not the same: the lower precision is there. */
+/* Losses within `most` of fp32's, but not equal: the lower precision is really used. */
 static void assert_near(const outcome *full, const outcome *lower, double most, const char *what)
 {
     double worst = loss_distance(full, lower);
@@ -222,7 +222,7 @@ static void lower_precisions_stay_near(void **state)
     }
 }
 
-/* Rounding by adding to its bits would make a number of what a GPU writes for none. */
+/* Rounding by adding to the bits would turn a GPU's NaN into a number. */
 static void lower_precisions_keep_what_is_no_number(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void lower_precisions_keep_what_is_no_number(void **state)
     nn_backend_free(b);
 }
 
-/* Counters set back draw the same numbers again. */
+/* Counters that are reset draw the same numbers again. */
 static void counters_are_the_randomness(void **state)
 {
     (void)state;
@@ -290,12 +290,12 @@ static void not_a_number_is_named_and_spoils_nothing(void **state)
     assert_int_equal(rc, FANS_ENUMERIC);
     print_message("%s\n", fans_error());
     assert_non_null(strstr(fans_error(), "loss"));
-    assert_ok(nn_graph_check(s.g)); /* told once */
+    assert_ok(nn_graph_check(s.g)); /* reported once */
     take_group(&second, s.critic, 0);
     size_t n = nn_group_size(s.critic);
     assert_memory_equal(first.values, second.values, n * sizeof(float));
 
-    /* a bad gradient behind a good loss: where gradients are clipped nothing changes … */
+    /* a bad gradient of a good loss: with clipping nothing changes … */
     nn_copy_in(s.g, nn_data(s.reward, 0) + 3, &good, sizeof good);
     nn_adam adam = NN_ADAM_DEFAULT;
     for (int i = 0; i < 2; i++) {
@@ -312,8 +312,9 @@ static void not_a_number_is_named_and_spoils_nothing(void **state)
         take_group(&second, s.critic, 0);
         if (adam.clip > 0) assert_memory_equal(first.values, second.values, n * sizeof(float));
     }
-    for (size_t i = 0; i < n; i++) assert_true(isfinite(second.values[i])); /* … else nothing bad */
-    assert_ok(sac_step_run(&s));                                            /* and it goes on */
+    for (size_t i = 0; i < n; i++)
+        assert_true(isfinite(second.values[i])); /* … else nothing becomes NaN */
+    assert_ok(sac_step_run(&s));                 /* and it continues */
     assert_ok(nn_graph_check(s.g));
     nn_graph_free(s.g);
 }
@@ -323,7 +324,7 @@ static int run_all(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiny_steps_equal_the_cpu),
         cmocka_unit_test(steps_equal_the_cpu),
-        cmocka_unit_test(the_same_run_gives_the_same_bytes),
+        cmocka_unit_test(the_same_run_is_bit_identical),
         cmocka_unit_test(replicas_agree_with_runs_of_their_own),
         cmocka_unit_test(lower_precisions_stay_near),
         cmocka_unit_test(lower_precisions_keep_what_is_no_number),

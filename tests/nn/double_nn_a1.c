@@ -86,7 +86,7 @@ static void one_pass_equals_five(void **state)
             worst = fmax(worst, fabs(expected[i][k] - got[k]));
         }
         assert_true(scale > 1e-4); /* the gradient is there at all */
-        /* rounding alone: the weights multiply before or behind the sums */
+        /* rounding alone: weights multiply before or after the sums */
         if (worst > 1e-14 * scale)
             fail_msg("group %s: off by %.2g", nn_group_name(s.group[i]), worst / scale);
         test_free(expected[i]);

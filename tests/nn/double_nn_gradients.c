@@ -23,7 +23,7 @@ typedef struct rig {
     nn_plan *plan;
 } rig;
 
-/* A fixed, uneven weight for every element of y, so that no gradient cancels. */
+/* A fixed, uneven weight for every element of y, so that gradients do not cancel. */
 static nn_var weighted_sum(nn_graph *g, nn_var y, const char *name)
 {
     nn_shape s = nn_shape_of(y);
@@ -61,7 +61,7 @@ static void fill_operand(nn_var v, const nn_case_operand *o, rng *r)
 }
 
 /* `shared`: each operand has a second reader, recorded after the operator, so that the operator
- * must add to a gradient that is there already. */
+ * must add to an existing gradient. */
 static void set_up(rig *t, const nn_case *k, bool shared)
 {
     const uint64_t seeds[REPLICAS] = {1, 2};
@@ -151,7 +151,7 @@ static void gradients_match_differences(void **state)
     }
 }
 
-/* The step, which finds no numbers in values that its operator says it ignores. */
+/* Runs the step with NaN in the values that its operator says it ignores. */
 static void run_blind(const nn_step *s)
 {
     static real nothing[4096];
@@ -175,7 +175,7 @@ static size_t take_gradients(const rig *t, real *to)
     return REPLICAS * n * sizeof *to;
 }
 
-static void ignored_values_are_not_looked_at(void **state)
+static void ignored_values_are_not_read(void **state)
 {
     (void)state;
     static real expected[REPLICAS * 2048], found[REPLICAS * 2048];
@@ -208,8 +208,8 @@ static void operators_declare_themselves(void **state)
     }
 }
 
-/* Operators that no case can cover, because they pass no gradient or hide it on purpose: each has a
- * test of its own below. */
+/* Operators that no case can cover, because they pass no gradient or hide it on purpose: each has
+ * its own test below. */
 static bool has_own_test(const char *op)
 {
     static const char *const own[] = {"detach", "td_target", "grad_scale", "gather"};
@@ -226,7 +226,7 @@ static void every_operator_has_a_case(void **state)
         rig t;
         set_up(&t, &nn_cases[i], false);
         int expected =
-            case_operand_count(&nn_cases[i]); /* nodes behind the operands are the case's */
+            case_operand_count(&nn_cases[i]); /* nodes after the operands are the case's */
         for (size_t k = (size_t)expected; k < t.g->count && strcmp(t.g->nodes[k].name, "w"); k++)
             if (t.g->nodes[k].op >= 0) seen[t.g->nodes[k].op] = true;
         tear_down(&t);
@@ -300,7 +300,7 @@ static void gather_reads_the_callers_rows(void **state)
         assert_int_equal(nn_plan_run(plan), 0);
         for (int i = 0; i < 6; i++) assert_true(nn_data(y, 0)[i] == rows[2 * (3 - i / 2) + i % 2]);
         assert_true(nn_data(y, 0)[6] == 0 && nn_data(y, 0)[7] == 0);
-        rows[4] = 50; /* seen without being told: it is the same memory */
+        rows[4] = 50; /* seen without sending: it is the same memory */
     }
     pair_down(&t);
 }
@@ -353,7 +353,7 @@ static void gather_reads_bytes_as_numbers(void **state)
     pair_down(&t);
 }
 
-/* What is no index does not count, and an index is nothing else. */
+/* Only indices work as indices, and they work as nothing else. */
 static void indices_and_tables_are_refused_elsewhere(void **state)
 {
     (void)state;
@@ -435,7 +435,7 @@ static void discounts_may_differ_by_row(void **state)
 }
 
 /* The straight-through gate jumps, so differences cannot follow it: its gradient is that of the
- * smooth sample behind it. */
+ * smooth sample underneath. */
 static void gumbel_gate_is_straight_through(void **state)
 {
     (void)state;
@@ -476,7 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_match_differences),
-        cmocka_unit_test(ignored_values_are_not_looked_at),
+        cmocka_unit_test(ignored_values_are_not_read),
         cmocka_unit_test(operators_declare_themselves),
         cmocka_unit_test(every_operator_has_a_case),
         cmocka_unit_test(detach_passes_no_gradient),

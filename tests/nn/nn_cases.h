@@ -1,6 +1,6 @@
 /* nn_cases.h - one small call of every operator and layer, shared by two tests: gradients against
  * central differences (in double) and values and gradients against PyTorch (in float). Every
- * operand is a parameter, so that its gradient is looked at; constants are operands whose name
+ * operand is a parameter, so that its gradient is checked; constants are operands whose name
  * begins with an underscore. tests/golden/make_golden.py has the same cases, by name. */
 #ifndef TESTS_NN_CASES_H
 #define TESTS_NN_CASES_H

@@ -1,6 +1,6 @@
 /* nn_shuffled.h - a backend that runs programs piece by piece, in any order that the pieces' waits
- * allow, by the CPU's bodies. Values and gradients that are not there yet are no numbers, so that
- * whoever looks at them too early is found out. */
+ * allow, by the CPU's bodies. Values and gradients are NaN until they are computed, so that reading
+ * them too early shows. */
 #ifndef TESTS_NN_SHUFFLED_H
 #define TESTS_NN_SHUFFLED_H
 
@@ -12,13 +12,13 @@
 
 enum { SHUFFLED_MOST = 1024 }; /* pieces */
 
-static nn_backend shuffled_cpu; /* whose bodies are run */
+static nn_backend shuffled_cpu; /* the backend whose bodies run */
 static rng shuffled_order;
-static const nn_program *shuffled_latest; /* that was prepared */
+static const nn_program *shuffled_latest; /* the last that was prepared */
 static const nn_host shuffled_memory = {mem_alloc, mem_free};
 
-/* Every wait that the steps ask for is there: whoever must come later is in a later place of the
- * same piece, or in a piece that waits for the other, directly or through others. */
+/* No wait is missing: what must come later is in a later place of the same piece, or in a piece
+ * that waits for the other, directly or through others. */
 static inline void shuffled_check(const nn_program *p, const nn_pieces *x)
 {
     static bool after[SHUFFLED_MOST][SHUFFLED_MOST];
@@ -71,7 +71,7 @@ static inline void shuffled_fill(real *at, size_t n, real x)
     for (size_t i = 0; i < n; i++) at[i] = x;
 }
 
-/* What the steps will compute is not there yet. */
+/* Sets what the steps will compute to NaN. */
 static inline void shuffled_spoil(const nn_program *p)
 {
     for (size_t i = 0; i < p->step_count; i++) {
@@ -90,7 +90,7 @@ static inline void shuffled_spoil(const nn_program *p)
     }
 }
 
-/* (Bodies of the CPU count random operators themselves: there is nothing to do at the end.) */
+/* (The CPU's bodies count random operators themselves: nothing to do at the end.) */
 static inline void shuffled_start(const nn_program *p)
 {
     for (int r = 0; r < p->replicas; r++) {

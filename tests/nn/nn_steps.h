@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "nn/op.h"
 
-/* In tests: a call that must succeed, or the library's own word on why it did not. */
+/* In tests: a call that must succeed; else shows the library's message. */
 #define assert_ok(call)                               \
     do {                                              \
         if ((call) < 0) fail_msg("%s", fans_error()); \

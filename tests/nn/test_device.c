@@ -60,7 +60,7 @@ static void precisions_have_names(void **state)
                                       "did you mean 'tf32'?");
 }
 
-/* Never silently in another precision than the one asked for. */
+/* Never silently use another precision than the one asked for. */
 static void lower_precisions_need_a_gpu(void **state)
 {
     (void)state;

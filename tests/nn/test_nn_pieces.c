@@ -1,5 +1,5 @@
 /* test_nn_pieces.c - whole training steps, run piece by piece in any order that the pieces' waits
- * allow: the results are the same bytes as in the order of recording. */
+ * allow: bit-identical to the order of recording. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void any_order(void (*steps)(made *, nn_backend *))
     rig t;
     set_up(&t);
     steps(&expected, t.plain);
-    for (int k = 0; k < ORDERS; k++) { /* one after the other from the same stream */
+    for (int k = 0; k < ORDERS; k++) { /* consecutive orders from one stream */
         steps(&found, &t.shuffled);
         assert_int_equal(found.count, expected.count);
         assert_memory_equal(found.values, expected.values, expected.count * sizeof(float));
@@ -113,7 +113,7 @@ static const nn_piece *piece_with(const nn_program *p, int op, bool backward)
     return NULL;
 }
 
-/* The critics' gradients begin in one kernel with the targets, and the cost is found beside them.
+/* The critics' gradients start in the same kernel as the targets; the cost is computed in parallel.
  */
 static void gradients_wait_for_no_cost(void **state)
 {
@@ -122,7 +122,7 @@ static void gradients_wait_for_no_cost(void **state)
     sac_step s;
     set_up(&t);
     assert_ok(sac_step_new(&s, &t.shuffled, SAC, 2, seeds));
-    const nn_program *p = shuffled_latest; /* the routine comes behind its plans */
+    const nn_program *p = shuffled_latest; /* the routine is prepared after its plans */
     const nn_piece *gradient = piece_with(p, NN_OP_mse, true);
     assert_ptr_equal(gradient, piece_with(p, NN_OP_td_target, false));
     assert_true(gradient->before < piece_with(p, NN_OP_mse, false)->before);

@@ -1,5 +1,5 @@
-/* test_nn_routine.c - plans, optimiser steps and followings as one program: the same bytes as one
- * after the other, on a backend that runs programs. Here that is the CPU, step by step. */
+/* test_nn_routine.c - plans, optimiser steps and target updates as one program: bit-identical to
+ * running them one by one, on a backend that runs programs. Here that is the CPU, step by step. */
 #include <math.h>
 
 #include "nn/op.h"
@@ -39,7 +39,7 @@ static void run_step(const programs *x, const nn_step *s)
     if (s->op == NN_STEP_FOLLOW) x->cpu->follow(x->cpu->self, f->target, f->source, f->n, f->tau);
 }
 
-/* Bodies find the CPU's pool as their backend's self: so the hooks find theirs here. */
+/* Bodies expect the CPU's pool as their backend's self, so hooks find their own self here. */
 static programs here;
 
 static void run_program(void *self, nn_program *p)
@@ -49,7 +49,7 @@ static void run_program(void *self, nn_program *p)
     seed_losses(p);
     here.cpu->begin(here.cpu->self);
     for (size_t i = 0; i < p->step_count; i++) run_step(&here, &p->steps[i]);
-    here.cpu->end(here.cpu->self); /* the bodies have moved the counters on */
+    here.cpu->end(here.cpu->self); /* the bodies have advanced the counters */
 }
 
 static void no_fault(void *self, bool wait, nn_fault *f)
@@ -165,7 +165,7 @@ static void one_program_does_what_its_parts_do(void **state)
     compare(false);
 }
 
-/* What scales x is computed once; the network of `a` again where its parameters moved: two layers.
+/* The scaled x is computed once; the network of `a` again after its parameters moved: two layers.
  */
 static void what_is_known_is_not_computed_again(void **state)
 {

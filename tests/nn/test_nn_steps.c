@@ -1,4 +1,4 @@
-/* test_nn_steps.c - whole training steps: the same bits for any number of threads and replicas, no
+/* test_nn_steps.c - whole training steps: bit-identical for any number of threads and replicas, no
  * allocation after commit, every failed allocation survived, faults named. */
 #include <math.h>
 #include <setjmp.h>
@@ -152,7 +152,7 @@ static void not_a_number_is_named(void **state)
     take(s.critic, 0, second, 0);
     assert_memory_equal(first, second, n * sizeof *first); /* nothing was spoilt */
 
-    /* a bad gradient behind a good loss */
+    /* a bad gradient of a good loss */
     nn_data(s.reward, 0)[3] = 0;
     assert_ok(nn_plan_run(s.critic_plan));
     nn_grad(nn_group_param(s.critic, 2), 0)[1] = INFINITY;
@@ -178,7 +178,7 @@ static void wrong_shapes_are_named(void **state)
     nn_var x = nn_input(g, "x", 1, 8, 5);
     nn_var W = nn_param(p, "W", 1, 4, 3, NN_INIT_FAN_IN, 1);
     nn_var y = nn_linear(NN_IN(x), W, NN_NONE, NN_RELU);
-    nn_var loss = nn_mean(nn_mul(y, y), NN_NONE); /* recording goes on, quietly */
+    nn_var loss = nn_mean(nn_mul(y, y), NN_NONE); /* recording continues silently */
     assert_int_equal(y.id, -1);
     assert_int_equal(nn_plan_new(&plan, g, &loss, 1, 1, &p, 1), FANS_EINVAL);
     assert_string_equal(fans_error(), "linear(x (1, 8, 5), net.W (1, 4, 3)): the features of the "
@@ -232,7 +232,8 @@ static void adam_follows_its_equations(void **state)
     tear_down(&t);
 }
 
-/* Cells start as running means: unit k keeps m / (1 + m) of its own, m from 1 to the memory. */
+/* Cells start as running means: unit k keeps m / (1 + m) of its value, with m from 1 to the memory.
+ */
 static void lstms_start_with_a_memory(void **state)
 {
     (void)state;

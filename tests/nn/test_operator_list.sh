@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_operator_list.sh FANS BUILD - an operator that is listed (src/nn/ops/list.h) but has no body,
-# for the CPU or for CUDA, is an error of the compiler or of the linker. Repeats commands of the
-# build with a list that has one operator more.
+# for the CPU or for CUDA, is an error of the compiler or of the linker. Repeats commands of the build
+# with a list that has one more operator.
 set -u
 source=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$2" || exit 1
@@ -27,13 +27,13 @@ run() {
     status=$?
 }
 
-# compile TARGET OBJECT: as for TARGET, but with our list
+# compile TARGET OBJECT: as for TARGET, but with this list
 compile() {
     run "compiling $2" "$(ninja -t commands "$1" | grep -E -- "-o $2( |\$)" |
         sed -E "s# -MD -MT [^ ]+ -MF [^ ]+##; s# -o $2# -o $folder/ours.o#; s# -I# -I$folder -I#")"
 }
 
-# link TARGET OBJECT: with ours in OBJECT's place
+# link TARGET OBJECT: with the new object in OBJECT's place
 link() {
     run "linking $1" "$(ninja -t commands "$1" | tail -n 1 |
         sed -E "s# $2# $folder/ours.o#; s# -o $1# -o $folder/linked#")"

@@ -1,5 +1,5 @@
-/* test_contest.c - from run folders to figures: what is compared with what, curves, beliefs. The
- * page itself is looked at in test_report.sh. */
+/* test_contest.c - from run folders to figures: what is compared with what, curves, beliefs.
+ * test_report.sh checks the page itself. */
 #include <math.h>
 
 #include "base/os.h"
@@ -130,7 +130,7 @@ static void curves_average_over_seeds_that_got_there(void **state)
 
 enum { EPISODES = 80 };
 
-/* The belief turns and stretches two factors; at first sight it knows nothing. */
+/* The belief rotates and stretches two factors; at the first step it knows nothing. */
 static void write_lives(void)
 {
     text t = {0};

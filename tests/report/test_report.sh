@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_report.sh FANS BUILD - the page that compares runs: what stands on it, that it is well formed
-# whatever folders are called, and one clear line for input that is no run.
+# test_report.sh FANS BUILD - the page that compares runs: its contents, that it is well formed whatever
+# the names of folders, and one clear line for input that is not a run.
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
 
@@ -130,7 +130,7 @@ awk -v a="$mean" -v b="$got" 'BEGIN { exit !(b != "" && (a - b) ^ 2 < 1e-4) }' |
 awk -v p="$(number tasks/1/methods/0/wilcoxon/0/p)" 'BEGIN { exit !(p >= 0.25 && p <= 1) }' ||
     complain "three pairs give p = $(number tasks/1/methods/0/wilcoxon/0/p)"
 
-# the same runs give the same page; named twice they count once
+# the same runs give the same page; a run named twice counts once
 cp "$folder/page.html" "$folder/first.html"
 report "$folder/runs" "$folder/runs/swing-sac" "$folder/runs/swing-sac/seed-1/"
 cmp -s "$folder/page.html" "$folder/first.html" || complain "the page depends on how often a run was named"
@@ -139,7 +139,7 @@ cmp -s "$folder/page.html" "$folder/first.html" || complain "the page depends on
 report "$folder/both"
 shows '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>'
 
-# a run that was started twice has the name of its config all the same
+# a run that was started twice still has the name of its config
 for _ in 1 2; do
     "$fans" train "$folder/swing.ini" --algo random --out "$folder/legs" --quiet >/dev/null || complain "legs"
 done
@@ -147,7 +147,7 @@ done
 report "$folder/legs"
 shows '<h2 id="task-1">swing</h2>'
 
-# one run alone; one method of several settings; a run that is not finished; one that has no episode
+# a single run; one method with several settings; an unfinished run; a run without episodes
 report "$folder/runs/swing-random/seed-0" --title 'A "title" & <more>'
 shows "1 run on 1 task" "A &quot;title&quot; &amp; &lt;more&gt;"
 lacks "Final returns"

@@ -1,5 +1,5 @@
 /* test_stats.c - the statistics of a report, on cases that can be worked out by hand.
- * tests/oracles/test_stats.py compares them with SciPy and rliable on random ones. */
+ * tests/parity/test_stats.py compares them with SciPy and rliable on random ones. */
 #include <math.h>
 
 #include "report/stats.h"
@@ -81,15 +81,15 @@ static void an_interval_covers_what_can_happen(void **state)
     close_to(i.low, 0);
     close_to(i.high, 1);
 
-    /* a sample of one says nothing; nor do two strata of one */
+    /* a single sample says nothing; nor do two strata of one each */
     assert_int_equal(stats_bootstrap(x, ones, 1, mean_of, 1, &i), 0);
     assert_true(isnan(i.low) && isnan(i.high));
     assert_int_equal(stats_bootstrap(x, ones, 2, mean_of, 1, &i), 0);
     assert_true(isnan(i.low) && isnan(i.high));
 }
 
-/* Far apart but each without spread: strata that were mixed would show it. */
-static void strata_are_drawn_from_apart(void **state)
+/* Far apart, but each without spread: mixing strata would show. */
+static void strata_are_drawn_from_separately(void **state)
 {
     (void)state;
     const double x[] = {5, 5, 5, 100, 100};
@@ -194,7 +194,7 @@ int main(void)
         cmocka_unit_test(improvement_counts_pairs),
         cmocka_unit_test(the_area_weighs_by_length),
         cmocka_unit_test(an_interval_covers_what_can_happen),
-        cmocka_unit_test(strata_are_drawn_from_apart),
+        cmocka_unit_test(strata_are_drawn_from_separately),
         cmocka_unit_test(intervals_have_the_right_width),
         cmocka_unit_test(few_pairs_are_exact),
         cmocka_unit_test(ties_and_zeros_take_the_normal_way),

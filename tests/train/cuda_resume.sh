@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# cuda_resume.sh FANS BUILD [DEVICE] - trainings on a GPU that are killed and go on: the same figures
-# as without, to the last digit; and runs that move between GPU and CPU.
+# cuda_resume.sh FANS BUILD [DEVICE] - trainings on a GPU that are killed and resumed: the same figures
+# to the last digit; and runs that move between GPU and CPU.
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
 device=${3:-cuda}
@@ -40,7 +40,7 @@ train() {
     "${training[@]}" --out "$folder/$1" --device "$2" >"$folder/log" 2>&1
 }
 
-# kill_after SECONDS OUT DEVICE: true where the training was done by then
+# kill_after SECONDS OUT DEVICE: true if the training was done by then
 kill_after() {
     local seconds=$1
     shift
@@ -72,7 +72,7 @@ for path in "$folder"/whole/*/seed-*; do
     done
 done
 
-# moves FROM TO: begun on one, finished on the other
+# moves FROM TO: started on one, finished on the other
 moves() {
     rm -rf "${folder:?}/$1-$2"
     kill_after 2.5 "$1-$2" "$1" && complain "the training on $1 was over before it could move"

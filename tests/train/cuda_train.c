@@ -1,5 +1,5 @@
-/* cuda_train.c - whole trainings on a GPU, where updates are queued and done while worlds step: the
- * same bytes every time, alone and in turn with others, stopped or not. */
+/* cuda_train.c - whole trainings on a GPU, where queued updates run while worlds step:
+ * bit-identical every time, alone and in turn with others, stopped or not. */
 #include "train_rig.h"
 
 static const char *const TASKS[] = {
@@ -32,7 +32,7 @@ static void compare(const rig *a, const rig *b)
 
 enum { MOST = 16 }; /* algorithms; all that are in the list are held to this */
 
-/* All algorithms at once, each on a backend of its own, stopped at step `at` on the way. */
+/* All algorithms at once, each on its own backend, stopped at step `at` on the way. */
 static void at_once(char folders[MOST][64], bool apart, int64_t at, rig *x)
 {
     for (int k = 0; k < 2; k++) {
@@ -69,7 +69,7 @@ static void overlap_changes_no_bytes(void **state)
         }
 }
 
-/* More than the slots hold, while the GPU is busy: what was written is what is read. */
+/* More than the slots hold, while the GPU is busy: reads return what was written. */
 static void large_arrays_arrive_whole(void **state)
 {
     (void)state;
@@ -92,7 +92,7 @@ static void large_arrays_arrive_whole(void **state)
         for (size_t i = 0; i < n; i++) from[i] = (float)((i * 7 + (size_t)k) % 1021);
         nn_write_all(v, from);
         assert_int_equal(nn_plan_run(plan), 0);
-        memset(from, 0xff, n * sizeof *from); /* it was taken */
+        memset(from, 0xff, n * sizeof *from); /* already copied */
     }
     nn_read_all(y, to);
     for (size_t i = 0; i < n; i++)
@@ -107,7 +107,7 @@ static void large_arrays_arrive_whole(void **state)
 
 enum { REPLICAS = 3 };
 
-/* A caller's rows, of either type. */
+/* The caller's rows, of either type. */
 typedef struct caller {
     nn_type type;
     float *floats;
@@ -142,13 +142,13 @@ static void change_table(nn_var table, caller *rows, nn_place *places, int k, rn
     nn_table_send(table, 0, n / 2, n / 2);
 }
 
-/* Rows that are asked for: one in eight is none. */
+/* Requested rows: one in eight is none. */
 static void ask(int32_t *at, int count, int n, rng *r)
 {
     for (int i = 0; i < count; i++) at[i] = i % 8 ? (int32_t)rng_below(r, (uint32_t)n) : -1;
 }
 
-/* Rows sent one by one and as a stretch, while gathers of earlier ones are still queued. */
+/* Rows sent one by one and as a block, while gathers of earlier ones are still queued. */
 static void follow_table(int n, int width, int asked, nn_type type)
 {
     pool *threads;

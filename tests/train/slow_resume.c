@@ -1,6 +1,6 @@
 /* slow_resume.c - hundreds of interruptions, over algorithms and tasks: clean stops, Ctrl-C and
- * kill -9 of the tool itself, at random moments; some of them while it runs several trainings. What
- * is left at the end is, byte for byte, what an undisturbed run leaves. */
+ * kill -9 of the tool itself, at random moments; some while it runs several trainings. The result
+ * is bit-identical to that of an undisturbed run. */
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -50,7 +50,7 @@ static pid_t start_many(const char *folder)
     _exit(127);
 }
 
-/* Returns true when the run had come to its end by itself. */
+/* Returns true if the run finished by itself. */
 static bool disturb(pid_t child, int how, int wait_us)
 {
     int status;
@@ -70,7 +70,7 @@ static void finish(pid_t child)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A checkpoint in memory: header and numbers. */
+/* A checkpoint in memory: header and data. */
 typedef struct file {
     char *bytes;
     json_t *header;
@@ -98,7 +98,7 @@ static const char *array(const file *f, const char *name, size_t *n)
     return f->numbers + from;
 }
 
-/* Every array but those that depend on the clock. */
+/* Compares every array except those that depend on the clock. */
 static void same_checkpoints(const char *a, const char *b)
 {
     file x = open_checkpoint(a), y = open_checkpoint(b);
@@ -154,7 +154,7 @@ static void interrupted_runs_equal_undisturbed_ones(void **unused)
             rig_remove(parts);
         }
     }
-    print_message("%d interruptions, %d of them clean stops or behind the end\n", count, early);
+    print_message("%d interruptions, %d of them clean stops or after the end\n", count, early);
 }
 
 static void interrupted_trainings_in_turn_equal_undisturbed_ones(void **unused)

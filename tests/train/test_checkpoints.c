@@ -1,4 +1,4 @@
-/* test_checkpoints.c - a crash while two runs of a training save: whatever it leaves, both go on
+/* test_checkpoints.c - a crash while two runs of a training save: whatever it leaves, both resume
  * from the latest step that both have, and end as if nothing had happened. */
 #include "train_rig.h"
 
@@ -9,10 +9,10 @@ static const char NOW[] = "checkpoint.safetensors", NEXT[] = "checkpoint.next.sa
 
 enum { RUNS = 2, EARLY = 60, LATE = 110 };
 
-/* What a file holds: nothing, then it is not there; half of a checkpoint; or all of one. */
+/* A file is missing, has half of a checkpoint, or all of one. */
 typedef enum content { NONE, HALF, FIRST, SECOND } content;
 
-/* The checkpoints that a stopped training left, of all its runs at both steps. */
+/* The checkpoints of a stopped training: of all its runs, at both steps. */
 typedef struct saved {
     void *bytes[RUNS][2];
     size_t sizes[RUNS][2];
@@ -62,7 +62,7 @@ static bool has(const char *out, int r, const char *name)
     return os_exists(path);
 }
 
-static void runs_go_on_from_the_latest_step_that_all_have(void **state)
+static void runs_resume_from_the_latest_step_that_all_have(void **state)
 {
     (void)state;
     const struct {
@@ -71,7 +71,7 @@ static void runs_go_on_from_the_latest_step_that_all_have(void **state)
     } crashes[] = {
         {{FIRST, FIRST}, {SECOND, NONE}, EARLY},  /* before the second run wrote */
         {{FIRST, FIRST}, {SECOND, HALF}, EARLY},  /* while it wrote */
-        {{FIRST, FIRST}, {SECOND, SECOND}, LATE}, /* before the first took its checkpoint */
+        {{FIRST, FIRST}, {SECOND, SECOND}, LATE}, /* before the first renamed its checkpoint */
         {{SECOND, FIRST}, {NONE, SECOND}, LATE},  /* between the first and the second */
         {{NONE, NONE}, {SECOND, HALF}, 0},        /* while the very first ones were written */
     };
@@ -108,7 +108,7 @@ static void runs_go_on_from_the_latest_step_that_all_have(void **state)
     rig_remove(whole);
 }
 
-/* No crash leaves this, but a copied folder may. */
+/* No crash leaves this, but copying folders may. */
 static void runs_without_a_common_step_are_refused_and_kept(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void runs_without_a_common_step_are_refused_and_kept(void **state)
     save_both(&s, rig_folder(folder, sizeof folder));
     place(&s, 1, folder, NOW, FIRST);
     assert_true(rig_open(&t, TASK, "sac", folder, 0, RUNS, 1) < 0);
-    assert_non_null(strstr(fans_error(), "stand at different steps"));
+    assert_non_null(strstr(fans_error(), "are at different steps"));
     for (int r = 0; r < RUNS; r++) {
         size_t n;
         void *kept = rig_read(folder_of(folder, r), NOW, &n);
@@ -133,7 +133,7 @@ static void runs_without_a_common_step_are_refused_and_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_go_on_from_the_latest_step_that_all_have),
+        cmocka_unit_test(runs_resume_from_the_latest_step_that_all_have),
         cmocka_unit_test(runs_without_a_common_step_are_refused_and_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

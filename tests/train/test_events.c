@@ -1,5 +1,5 @@
-/* test_events.c - TensorBoard's file: records are whole, and what does not fit is refused. That
- * TensorBoard reads it is for oracles/test_run_folder.py. */
+/* test_events.c - TensorBoard's file: records are complete, and what does not fit is refused.
+ * parity/test_run_folder.py checks that TensorBoard reads it. */
 #include "base/os.h"
 #include "testing.h"
 #include "train/events.h"
@@ -23,7 +23,7 @@ static void rig_close(rig *t)
     rmdir(t->folder);
 }
 
-/* Records follow each other to the last byte: how many. */
+/* Counts the records, which must fill the file to the last byte. */
 static int count_records(const rig *t)
 {
     void *bytes;
@@ -56,7 +56,7 @@ static void scalars_of_a_step_are_one_record(void **state)
     rig_close(&t);
 }
 
-/* By one scalar too many or by far; the next step is written again. */
+/* One scalar too many, or far too many; the next step is written again. */
 static void too_many_scalars_are_refused(void **state)
 {
     (void)state;

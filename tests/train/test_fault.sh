@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# test_fault.sh FANS BUILD - a run that fails stops alone: it is named by task, seed and step, and the
+# test_fault.sh FANS BUILD - a run that fails stops alone: a message names task, seed and step, and the
 # others of its training end as if it had never been there.
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$folder" || exit 1
 
-# a world that breaks in its 150th step in some lives, by the first number that it draws
+# a world that fails in its 150th step in some lifetimes, by the first number that it draws
 cat >brittle.c <<'C'
 #include <fans/env.h>
 #include <stdlib.h>

@@ -5,11 +5,11 @@
 config=$(cd "$(dirname "$0")/../../configs" && pwd)/pendulum.ini
 cd "$folder" || exit 1
 
-# a run of sac, still to be told --steps and --out
+# a run of sac, to complete with --steps and --out
 sac=(train "$config" --algo sac --quiet --device cpu --threads 1 --set sac.width=16 --set sac.batch=16
     --set train.checkpoint_every=1000)
 
-# start OUT ROWS: a long one in the background, until its metrics have more than so many rows
+# start OUT ROWS: a long run in the background; returns once its metrics have more than ROWS rows
 start() {
     "$fans" "${sac[@]}" --steps 2000000 --out "$1" >"$folder/log" 2>&1 &
     training=$!
@@ -17,7 +17,7 @@ start() {
         [ -f "$1/metrics.csv" ] && [ "$(wc -l <"$1/metrics.csv")" -gt "$2" ] && return
         sleep 0.1
     done
-    complain "$1 does not come to $2 rows: $(cat "$folder/log")"
+    complain "$1 did not reach $2 rows: $(cat "$folder/log")"
 }
 
 # stop SIGNAL STATUS
@@ -29,14 +29,14 @@ stop() {
     [ $status = "$2" ] || complain "a training that got SIG$1 exits with $status, not $2"
 }
 
-# one process at a time, and the other loses nothing; a signal stops it, with that as its status
+# only one process may train a run; a signal stops it, and its exit status says so
 start busy 2
 refuses 1 "busy: another process is training it" "${sac[@]}" --steps 2000000 --out busy
 stop TERM 143
 accepts "unfinished, " runs busy
 grep -q "sac  *pendulum  *0 .* of 10000 episodes" "$folder/out" || complain "fans runs: lists $(cat "$folder/out")"
 
-# files that something cut off or removed
+# truncated and removed files
 accepts "return" "${sac[@]}" --steps 2000 --out whole
 for name in metrics.csv events.out.tfevents.0000000000.fans; do
     rm -rf cut && cp -r whole cut
@@ -52,13 +52,13 @@ grep -q " damaged$" "$folder/out" || complain "fans runs: lists $(cat "$folder/o
 printf '\0' >>cut/metrics.csv
 refuses 1 "cut/metrics.csv: is damaged: it holds a zero byte" report cut --out page.html
 
-# a finished run whose checkpoint is gone is not begun anew
+# a finished run whose checkpoint is gone does not start over
 rm -rf cut && cp -r whole cut
 rm cut/checkpoint.safetensors
-refuses 1 "cut: has a result.json, but no checkpoint to go on from" "${sac[@]}" --steps 2000 --out cut
+refuses 1 "cut: has a result.json, but no checkpoint to resume from" "${sac[@]}" --steps 2000 --out cut
 cmp -s whole/metrics.csv cut/metrics.csv || complain "a refused training changed metrics.csv"
 
-# a run that was made longer is not done any more
+# a run that was made longer is unfinished again
 start whole 12
 stop INT 130
 accepts "unfinished, " runs whole

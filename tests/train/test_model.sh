@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_model.sh FANS BUILD - fitting, judging and drawing a model with the tool, and its misuse.
+# test_model.sh FANS BUILD - fitting, scoring and drawing a model with the tool, and its misuse.
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
 
@@ -52,14 +52,14 @@ if command -v script >/dev/null; then
     [ "$(grep -c "^[0-9]*  " "$folder/tty.txt")" = 20 ] || complain "fit on a terminal: $(head -3 "$folder/tty.txt")"
 fi
 
-# what was kept is what was fitted
+# the saved model is the fitted one
 "$fans" model eval "$folder/a" --episodes 40 --json "$folder/eval.json" >"$folder/eval.txt" 2>&1 ||
     complain "eval: $(cat "$folder/eval.txt")"
 grep -v " updates on " "$folder/a.txt" | cmp -s - "$folder/eval.txt" || complain "eval differs from fit"
 fit "$folder/c" --seed 3
 cmp -s "$folder/a/model.safetensors" "$folder/c/model.safetensors" && complain "the seed has no effect"
 
-# a fit that was stopped goes on as if it had not been, and only with the same config
+# a stopped fit resumes as if nothing had happened, but only with the same config
 fit "$folder/d" --stop 9
 cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" && complain "--stop has no effect"
 fit "$folder/d" --resume --save 5
@@ -90,7 +90,7 @@ grep -q "</svg>" "$folder/g.svg" || complain "no drawing"
 grep -q "digraph" "$folder/g.dot" || complain "no Graphviz"
 grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"
 
-# observed factors: every mask is judged
+# observed factors: every mask is scored
 fit "$folder/o" --set fnvae.observed=true
 grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
 
@@ -109,17 +109,17 @@ cmp -s "$folder/a/model.safetensors" "$folder/old/model.safetensors" || complain
 head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
 refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
 head -12 "$folder/life.csv" >"$folder/short.csv"
-refuses 1 "$folder/short.csv: 11 transitions: fewer than fnvae.window = 20" model fit "$folder/task.ini" \
+refuses 1 "$folder/short.csv: 11 transitions are fewer than fnvae.window = 20" model fit "$folder/task.ini" \
     --data "$folder/short.csv"
 echo "a,b" >"$folder/other.csv"
 refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"
 
-# episodes that end early count where they came to, and not as zeros elsewhere: a mass that never moves has no R² at all
+# episodes that end early give no samples after their end (no zeros, say): a mass that never moves has no R²
 "$fans" model fit "$(dirname "$0")/../../configs/minitaur_aep_r.ini" --preset small --set fnvae.updates=1 --transitions 800 \
     --episodes 60 --json "$folder/legs.json" >/dev/null 2>"$folder/err" || complain "minitaur: $(cat "$folder/err")"
 [ "$(grep -c '"mass": null' "$folder/legs.json")" = 5 ] || complain "minitaur: $(cat "$folder/legs.json")"
 
-# a training's config is one of a fit, too
+# a training's config works for a fit, too
 accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../../configs/pendulum_flip.ini" --set fnvae.updates=2 \
     --set model.transitions=600 --threads 1 --out "$folder/flip"
 accepts "C_as, causes: torque" graph "$folder/flip" --dot "$folder/flip.dot"

@@ -1,5 +1,6 @@
-/* test_train.c - trainings that can be trusted: the same seed gives the same bytes, whatever the
- * threads, the other seeds beside it, or the interruptions. Every algorithm is held to it. */
+/* test_train.c - trainings that can be trusted: the same seed gives bit-identical runs, whatever
+ * the threads, the other seeds of its training, or the interruptions. Every algorithm is held to
+ * it. */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -74,7 +75,7 @@ static void seeds_side_by_side_equal_runs_of_their_own(void **state)
     }
 }
 
-/* Stops cleanly at several steps, going on each time. */
+/* Stops cleanly at several steps, and resumes each time. */
 static void stopped_and_resumed_equals_uninterrupted(void **state)
 {
     (void)state;
@@ -155,7 +156,7 @@ static void tasks_side_by_side_equal_runs_of_their_own(void **state)
     }
 }
 
-/* Several trainings, stopped and resumed, each from where it stood. */
+/* Several trainings, stopped and resumed, each at its own step. */
 static void several_equal_ones_alone(bool threaded)
 {
     static const char *const algos[] = {"sac", "oracle", "null"};
@@ -188,7 +189,7 @@ static void trainings_in_turn_equal_ones_alone(void **state)
     several_equal_ones_alone(false);
 }
 
-static void trainings_apart_equal_ones_alone(void **state)
+static void threaded_trainings_equal_ones_alone(void **state)
 {
     (void)state;
     several_equal_ones_alone(true);
@@ -201,7 +202,7 @@ static void spoil_a_weight(const training *t, int replica)
         if (!strcmp(s->items[i].name, "critic/q.1.W")) ((float *)s->items[i].data)[5] = NAN;
 }
 
-/* A run fails: it is named by task, seed and step, and trainings beside its own finish. */
+/* A run fails: the message names task, seed and step, and other trainings finish. */
 static void fail_one_of_two(bool threaded)
 {
     static const char *const TASK = "[train]\nepisodes = 8\n[env]\nname = pendulum\n"
@@ -236,7 +237,7 @@ static void a_run_that_fails_is_named_and_others_finish(void **state)
     fail_one_of_two(false);
 }
 
-/* Without a folder a training leaves no files, and learns the same. */
+/* Without a folder a training writes no files, and learns the same. */
 static void a_training_needs_no_folder(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void a_training_needs_no_folder(void **state)
     }
 }
 
-/* Who is evaluated on the way ends up the same as who is not: evaluation has worlds of its own. */
+/* Evaluation during training does not change it: it has separate worlds. */
 static void evaluation_on_the_way_changes_nothing(void **state)
 {
     (void)state;
@@ -290,7 +291,7 @@ static void evaluation_on_the_way_changes_nothing(void **state)
     }
 }
 
-/* A run that was begun with others goes on alone, and with others again. */
+/* A run that started with others resumes alone, and with others again. */
 static void runs_may_leave_their_training_and_come_back(void **state)
 {
     (void)state;
@@ -310,9 +311,9 @@ static void runs_may_leave_their_training_and_come_back(void **state)
         assert_int_equal(training_progress(x.training).steps, 60);
         assert_int_equal(training_run(x.training, rig_stops, &stop), FANS_ESTOP);
         rig_close(&x);
-        if (r > 0) continue; /* the others still stand at 60 */
+        if (r > 0) continue; /* the others are still at 60 */
         assert_int_equal(rig_open_tasks(&x, PAIR, 2, "sac", together, 3, 2, 2), FANS_EFORMAT);
-        assert_non_null(strstr(fans_error(), "stand at different steps"));
+        assert_non_null(strstr(fans_error(), "are at different steps"));
     }
     if (rig_open_tasks(&x, PAIR, 2, "sac", together, 3, 2, 2) < 0) fail_msg("%s", fans_error());
     assert_int_equal(training_run(x.training, NULL, NULL), 0);
@@ -323,7 +324,7 @@ static void runs_may_leave_their_training_and_come_back(void **state)
 
 /* ---- interruptions by force ------------------------------------------------------------------ */
 
-/* kill -9 at random moments; whatever was being written, the next start goes on. */
+/* kill -9 at random moments; whatever was being written, the next start resumes. */
 static void killed_and_resumed_equals_uninterrupted(void **state)
 {
     (void)state;
@@ -368,13 +369,13 @@ static void no_allocation_after_the_first_update(void **state)
     for (int a = 0; a < algo_count(); a++) {
         char folder[64];
         rig t;
-        rig_stop stop = {100}; /* all that is done once is done */
+        rig_stop stop = {100}; /* after everything that happens once */
         if (rig_open(&t, TASKS[0], algo_at(a)->name, rig_folder(folder, sizeof folder), 1, 1, 2) <
             0)
             fail_msg("%s", fans_error());
         assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
         uint64_t made = mem_count();
-        stop.at = 140; /* over checkpoints and ends of episodes */
+        stop.at = 140; /* past checkpoints and ends of episodes */
         assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
         assert_int_equal(mem_count(), made);
         rig_close(&t);
@@ -442,7 +443,7 @@ static void damaged_checkpoints_are_refused_and_kept(void **state)
         write_file(folder, "checkpoint.safetensors", good, cuts[i]);
         expect_refusal(folder, "sac", "checkpoint");
     }
-    /* one bit turned, anywhere */
+    /* one bit flipped, anywhere */
     rng r = rng_stream(2, "flip", 0);
     for (int i = 0; i < 40; i++) {
         size_t at = rng_below(&r, (uint32_t)n);
@@ -452,14 +453,15 @@ static void damaged_checkpoints_are_refused_and_kept(void **state)
         expect_refusal(folder, "sac", "checkpoint");
         good[at] ^= bit;
     }
-    /* something else altogether, and the checkpoint of another algorithm */
+    /* a file of another kind, and the checkpoint of another algorithm */
     write_file(folder, "checkpoint.safetensors", "hello", 5);
-    expect_refusal(folder, "sac", "not a sound checkpoint");
+    expect_refusal(folder, "sac", "damaged, or not a checkpoint");
     write_file(folder, "checkpoint.safetensors", good, n);
     char ini[96];
     snprintf(ini, sizeof ini, "%s/config.ini", folder);
     unlink(ini);
-    expect_refusal(folder, "oracle", "belongs to 'sac on pendulum', not to 'oracle on pendulum'");
+    expect_refusal(folder, "oracle",
+                   "is a checkpoint of 'sac on pendulum', not of 'oracle on pendulum'");
     /* the good one still works */
     unlink(ini);
     if (rig_open(&t, TASKS[0], "sac", folder, 1, 1, 1) < 0) fail_msg("%s", fans_error());
@@ -479,7 +481,8 @@ static void another_run_in_the_folder_is_refused(void **state)
         fail_msg("%s", fans_error());
     rig_close(&t);
     assert_true(rig_open(&t, TASKS[0], "sac", folder, 2, 1, 1) < 0);
-    assert_non_null(strstr(fans_error(), "is another run: it has 'seed = 1', this one 'seed = 2'"));
+    assert_non_null(strstr(
+        fans_error(), "holds a different run; its config has 'seed = 1', this one 'seed = 2'"));
     assert_true(rig_open(&t, TASKS[2], "sac", folder, 1, 1, 1) < 0);
     rig_remove(folder);
 }
@@ -498,7 +501,7 @@ static void a_file_size_limit_stops_with_the_last_checkpoint_kept(void **state)
     void *before = rig_read(folder, "checkpoint.safetensors", &n);
     fflush(NULL);
     pid_t child = fork();
-    if (child == 0) { /* a full disk, as far as this process can tell */
+    if (child == 0) { /* looks like a full disk to this process */
         signal(SIGXFSZ, SIG_IGN);
         if (rig_open(&t, TASKS[0], "sac", folder, 1, 1, 1) < 0) _exit(1);
         char command[64];
@@ -523,7 +526,7 @@ static void a_file_size_limit_stops_with_the_last_checkpoint_kept(void **state)
     rig_remove(folder);
 }
 
-/* A robot that falls: its episodes end when nobody expects it. */
+/* A robot that falls: its episodes end at unpredictable steps. */
 static const char *const FALLING =
     "[train]\nepisodes = 3\n[env]\nname = minitaur\nhorizon = 150\n"
     "[change.mass]\nclock = episode\nfunction = sine\noffset = 1\namplitude = 0.5\nfrequency = "
@@ -536,7 +539,7 @@ static void read_table(csv *out, const char *folder, const char *name)
     if (csv_read(out, path) < 0) fail_msg("%s", fans_error());
 }
 
-/* The rows of an episode are those from `*at` on, which moves behind them. */
+/* The rows of an episode start at `*at`, which moves past them. */
 static void check_beliefs(const csv *b, size_t *at, const csv *metrics, size_t episode)
 {
     double end = csv_at(metrics, episode, 1), length = csv_at(metrics, episode, 4);
@@ -579,8 +582,7 @@ static void beliefs_reach_to_the_last_step_of_every_episode(void **state)
     rig_remove(parts);
 }
 
-/* What was learned and what is remembered; not the lives themselves, nor how much noise was drawn.
- */
+/* What was learned and stored; not the lifetimes themselves, nor how much noise was drawn. */
 static bool is_lasting(const state_item *i)
 {
     return !strstr(i->name, "counters") && strncmp(i->name, "world", 5) &&
@@ -596,7 +598,7 @@ static void evaluation_leaves_no_trace(void **state)
         rig t;
         double first[4], second[4];
         int compared = 0;
-        if (!strcmp(algo_at(a)->name, "random")) continue; /* its stream is all it has */
+        if (!strcmp(algo_at(a)->name, "random")) continue; /* its stream is its only state */
         run_through(TASKS[0], algo_at(a)->name, rig_folder(folder, sizeof folder), 1, 1, 2, &t);
         const state_list *s = training_state(t.training, 0);
         void **before = mem_alloc((s->count + 1) * sizeof *before);
@@ -619,7 +621,7 @@ static void evaluation_leaves_no_trace(void **state)
     }
 }
 
-/* However many worlds a training had, and however short their episodes: one world, one life. */
+/* However many worlds a training has, and however short their episodes: one world, one lifetime. */
 static void evaluation_plays_one_lifetime(void **state)
 {
     (void)state;
@@ -649,7 +651,7 @@ int main(void)
         cmocka_unit_test(stopped_and_resumed_equals_uninterrupted),
         cmocka_unit_test(tasks_side_by_side_equal_runs_of_their_own),
         cmocka_unit_test(trainings_in_turn_equal_ones_alone),
-        cmocka_unit_test(trainings_apart_equal_ones_alone),
+        cmocka_unit_test(threaded_trainings_equal_ones_alone),
         cmocka_unit_test(a_run_that_fails_is_named_and_others_finish),
         cmocka_unit_test(a_training_needs_no_folder),
         cmocka_unit_test(evaluation_on_the_way_changes_nothing),

@@ -1,8 +1,8 @@
-/* test_train_memory.c - what trainings remember: replays that turn over and over, runs that go on
- * or are looked at, and backends that learn from a copy of the replay. */
+/* test_train_memory.c - what trainings remember: replays that are overwritten, runs that are
+ * resumed or opened for evaluation, and backends that learn from a copy of the replay. */
 #include "train_rig.h"
 
-/* An algorithm, and settings of its own. */
+/* An algorithm and its settings. */
 typedef struct subject {
     const char *algo, *settings;
 } subject;
@@ -73,7 +73,7 @@ static void replays_turn_over_a_resume(void **state)
     }
 }
 
-/* Every row that was lived, loaded or inferred anew reaches the copy before it is learned from. */
+/* Every row that is new, loaded or refreshed reaches the copy before networks learn from it. */
 static void a_backend_with_a_copy_learns_the_same(void **state)
 {
     (void)state;
@@ -97,8 +97,8 @@ static void a_backend_with_a_copy_learns_the_same(void **state)
     }
 }
 
-/* What is loaded from a folder plays as what was trained: networks, units and statistics. */
-static void a_run_that_is_looked_at_plays_as_it_was_left(void **state)
+/* A run loaded from its folder plays as it did after training: networks, units and statistics. */
+static void a_loaded_run_plays_as_it_was_saved(void **state)
 {
     (void)state;
     enum { EPISODES = 4 };
@@ -125,7 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replays_turn_over_a_resume),
         cmocka_unit_test(a_backend_with_a_copy_learns_the_same),
-        cmocka_unit_test(a_run_that_is_looked_at_plays_as_it_was_left),
+        cmocka_unit_test(a_loaded_run_plays_as_it_was_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "testing.h"
 #include "train/train.h"
 
-/* Networks that learn nothing much, but quickly; and a replay that all tests fill and overwrite. */
+/* Tiny, fast networks; and a replay that all tests fill and overwrite. */
 #define RIG_SMALL \
     "[sac]\nwidth = 16\nbatch = 8\nrandom_steps = 30\n[replay]\nsteps = 60\nnormalize = true\n"
 #define RIG_SMALL_MODEL                                                                    \
@@ -25,8 +25,8 @@
 enum { RIG_MOST = 8 }; /* runs in a rig */
 
 static const char *rig_device = "cpu";
-static bool rig_looks;  /* only looks at the folders, as `fans eval` does */
-static bool rig_copies; /* the backend has a copy of tables, as a GPU has: see rig_put_rows */
+static bool rig_looks;  /* opens folders for evaluation, as `fans eval` does */
+static bool rig_copies; /* the backend has a copy of tables, like a GPU: see rig_put_rows */
 
 typedef struct rig {
     config *configs[RIG_MOST];
@@ -38,7 +38,7 @@ typedef struct rig {
     training *training;
 } rig;
 
-/* What is not sent stays as it was. */
+/* What is not sent stays old. */
 static inline void rig_put_rows(void *self, void *to, const void *from, size_t rows, size_t width,
                                 const nn_place *places, int count)
 {
@@ -61,7 +61,7 @@ static inline void rig_close(rig *t)
     *t = (rig){0};
 }
 
-/* Whether an algorithm has options of that section. */
+/* Whether an algorithm has this section. */
 static inline bool rig_takes(const char *algo, const char *section)
 {
     const fans_algo_def *def;
@@ -84,8 +84,8 @@ out:
     return rc;
 }
 
-/* `tasks` of them with `seeds` each, in one training. Folders are OUT for a single run, OUT/seed-N
- * for a single task, else OUT/T-seed-N. */
+/* `tasks` with `seeds` each, in one training. Folders are OUT for a single run, OUT/seed-N for a
+ * single task, else OUT/T-seed-N. */
 static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, const char *algo,
                                  const char *out, int seed, int seeds, int threads)
 {
@@ -139,7 +139,7 @@ static inline bool rig_stops(void *user, const training *t)
     return training_progress(t).steps >= ((rig_stop *)user)->at;
 }
 
-/* A folder of its own for every test; removed by rig_remove. */
+/* A new folder for a test; rig_remove removes it. */
 static inline const char *rig_folder(char *out, size_t size)
 {
     assert_non_null(temporary_folder(out, size));
@@ -171,7 +171,7 @@ static inline void rig_same_file(const char *a, const char *b, const char *name)
     mem_free(y);
 }
 
-/* The bytes of an item, wherever they lie; to be freed. */
+/* A copy of an item's bytes, wherever they are; the caller frees it. */
 static inline void *rig_bytes(const state_item *item)
 {
     size_t n = state_item_bytes(item);
@@ -184,8 +184,7 @@ static inline void *rig_bytes(const state_item *item)
     return bytes;
 }
 
-/* Every array that must survive, byte for byte; times and the length of the events are not among
- * them. */
+/* Compares every array that must be bit-identical: all but times and the length of the events. */
 static inline void rig_same_state(const training *a, int ra, const training *b, int rb)
 {
     const state_list *x = training_state(a, ra), *y = training_state(b, rb);
