@@ -18,10 +18,10 @@
     X(REAL, noise, 0.5, 0, 10, "standard deviation of what is tried") \
     X(REAL, forget, 0.02, 0, 1, "how fast the return to beat falls off")
 FANS_OPTIONS_STRUCT(search_options, SEARCH_OPTIONS)
-static FANS_OPTIONS_GROUP(search_group, search_options, "search", "random search", SEARCH_OPTIONS)
+static FANS_OPTIONS_GROUP(search_group, search_options, "search", "random search", SEARCH_OPTIONS);
 
-    /* One replica: everything it learns, in one block that a checkpoint can hold. */
-    typedef struct searcher {
+/* One replica: everything it learns, in one block that a checkpoint can hold. */
+typedef struct searcher {
     double gain, best; /* return of this episode so far; what it has to beat */
     int64_t episodes, better;
     double *W, *tried; /* [act][obs + 1] */

@@ -11,9 +11,9 @@
  *         X(TEXT,   note,   "", "free text, kept in the run folder")
  *     FANS_OPTIONS_STRUCT(sac_options, SAC_OPTIONS)
  *
- * and defines the function that returns the table,
+ * and defines the function that returns the table, with a semicolon after it,
  *
- *     FANS_OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic", SAC_OPTIONS)
+ *     FANS_OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic", SAC_OPTIONS);
  *
  * REAL fields are double, INT int, FLAG bool, CHOICE an int (the position in the list, from 0),
  * TEXT an array of FANS_OPTION_TEXT characters. A text that a config file could not hold is
@@ -86,6 +86,7 @@ typedef const fans_option_group *fans_option_group_fn(void);
         static const fans_option_group group = {section, help, rows, sizeof rows / sizeof *rows, \
                                                 sizeof(options_of)};                             \
         return &group;                                                                           \
-    }
+    }                                                                                            \
+    const fans_option_group *function(void)
 
 #endif

@@ -39,9 +39,9 @@ enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
     X(FLAG, compact, true, "hide what has no path to the reward in the graph")
 OPTIONS_STRUCT(fansrl_options, FANSRL_OPTIONS)
 static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the agent that adapts",
-                     FANSRL_OPTIONS)
+                     FANSRL_OPTIONS);
 
-    typedef struct fansrl {
+typedef struct fansrl {
     const fansrl_options *o;
     fnvae_options *fo;
     const fans_env_info *info;

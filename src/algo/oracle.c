@@ -16,9 +16,9 @@
       "first steps of a segment where it still sees the last segment's factors")
 OPTIONS_STRUCT(oracle_options, ORACLE_OPTIONS)
 static OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle",
-                     "SAC that sees the true factors", ORACLE_OPTIONS)
+                     "SAC that sees the true factors", ORACLE_OPTIONS);
 
-    typedef struct truth {
+typedef struct truth {
     const fans_movements *moving; /* [replicas] */
     int delay, factor_count, rows, worlds, width;
     int64_t *since; /* (rows): steps since the segment began */

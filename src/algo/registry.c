@@ -52,6 +52,9 @@ static int check_def(const fans_algo_def *d, const char *path)
     if (!d->open) missing = "open";
     if (!d->close) missing = "close";
     if (!d->act) missing = "act";
+    if (d->told > FANS_TOLD_TRUTH)
+        return fans_fail(FANS_EFORMAT, "%s: fans_algo.told is %d: not a fans_told", path,
+                         (int)d->told);
     if (missing) return fans_fail(FANS_EFORMAT, "%s: fans_algo.%s is missing", path, missing);
     for (int i = 0; i < algo_count(); i++)
         if (algo_at(i) != d && !strcmp(algo_at(i)->name, d->name))

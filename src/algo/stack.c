@@ -15,9 +15,9 @@ enum { MOST = 1000 };
     X(INT, steps, 10, 1, MOST, "number of last steps that policy and critics see")
 OPTIONS_STRUCT(stack_options, STACK_OPTIONS)
 static OPTIONS_GROUP(stack_option_group, stack_options, "stack", "SAC that sees its last steps",
-                     STACK_OPTIONS)
+                     STACK_OPTIONS);
 
-    typedef struct stack {
+typedef struct stack {
     int k, rows, d, m, step; /* step: numbers of one step, as in the replay */
     const replay *replay;
     staged at[2], same[2]; /* of a batch's rows, and their successors: (1, batch, k) */
@@ -55,9 +55,8 @@ static nn_var record(void *self, stage *t, const replay *r, int batch, bool next
 {
     stack *s = self;
     s->replay = r;
-    if (stage_rows(t, &s->at[next], "steps before", 1, batch, s->k) < 0 ||
-        stage_numbers(t, &s->same[next], "same episode", 1, batch, s->k) < 0)
-        return NN_NONE;
+    stage_rows(t, &s->at[next], "steps before", 1, batch, s->k);
+    stage_numbers(t, &s->same[next], "same episode", 1, batch, s->k);
     return nn_concat(NN_IN(replay_gather(r, s->at[next].var), s->same[next].var));
 }
 

@@ -12,7 +12,7 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
-#include "learn/fnvae_options.h"
+#include "train/sections.h"
 #include "train/session.h"
 
 /* SIGINT and SIGTERM wait until the loop looks for them, after every step. They are not
@@ -93,12 +93,12 @@ static int recent_of(const session *s, int seed)
 static spread spread_of(const session *s, int entry)
 {
     spread x = {0};
-    for (int i = 0; i < s->seeds; i++) x.count += !session_run_of(s, entry, i)->fault;
+    for (int i = 0; i < s->seeds; i++) x.count += !session_run_of(s, entry, i)->fault[0];
     for (int i = 0; i < s->seeds; i++)
-        if (!session_run_of(s, entry, i)->fault) x.mean += final_of(s, entry, i) / x.count;
+        if (!session_run_of(s, entry, i)->fault[0]) x.mean += final_of(s, entry, i) / x.count;
     for (int i = 0; x.count > 1 && i < s->seeds; i++) {
         double d = final_of(s, entry, i) - x.mean;
-        if (!session_run_of(s, entry, i)->fault) x.sd += d * d / (x.count - 1);
+        if (!session_run_of(s, entry, i)->fault[0]) x.sd += d * d / (x.count - 1);
     }
     x.sd = sqrt(x.sd);
     if (x.count == 0) x.mean = NAN;
@@ -229,7 +229,7 @@ static int report(const session *s, const char *json)
     int rc = report_json(s, json);
     if (rc < 0) return rc;
     for (int i = 0; s->entry_count == 1 && i < s->seeds; i++)
-        if (!s->runs[i].fault)
+        if (!*s->runs[i].fault)
             printf("%s: return %.2f over the last %d episode%s\n", s->runs[i].folder,
                    final_of(s, 0, i), recent_of(s, i), plural(recent_of(s, i)));
     for (int e = 0; s->run_count > 1 && e < s->entry_count; e++) {
@@ -246,7 +246,7 @@ static int tell_faults(const session *s)
 {
     const char *last = NULL;
     for (int i = 0; i < s->run_count; i++) {
-        if (!s->runs[i].fault) continue;
+        if (!*s->runs[i].fault) continue;
         if (last) fprintf(stderr, "fans: %s\n", last);
         last = s->runs[i].fault;
     }
@@ -290,6 +290,7 @@ static int train(session *s, watch *eye)
         printf("stopped at step %.0f of %.0f; run the same command again to resume\n",
                all.steps / s->run_count, all.total / s->run_count);
         if (!eye->quiet) report_times(s);
+        if (tell_faults(s) < 0) fprintf(stderr, "fans: %s\n", fans_error());
         return CLI_SIGNAL + eye->signal;
     }
     if (rc < 0) return rc;
@@ -303,9 +304,13 @@ static int train(session *s, watch *eye)
 static int check_algos(const char *list)
 {
     const fans_algo_def *found;
-    char name[64];
+    char name[OPTION_TEXT];
     for (; list && *list; list += strcspn(list, ",") + (strchr(list, ',') != NULL)) {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ","), list);
+        int n = (int)strcspn(list, ",");
+        if (n >= OPTION_TEXT)
+            return fans_fail(CLI_USAGE, "train: --algo: %.*s: longer than %d characters", n, list,
+                             OPTION_TEXT - 1);
+        snprintf(name, sizeof name, "%.*s", n, list);
         int rc = algo_find(&found, name);
         if (rc < 0) return fans_fail_within(CLI_USAGE, "train: --algo");
     }
@@ -314,10 +319,9 @@ static int check_algos(const char *list)
 
 static int check_wish(const session_wish *w)
 {
-    const char *ini;
     int rc = check_algos(w->algos);
     if (rc < 0) return rc;
-    if (fnvae_preset(w->preset, &ini) < 0) return fans_fail_within(CLI_USAGE, "train: --preset");
+    if (preset_check(w->preset) < 0) return fans_fail_within(CLI_USAGE, "train: --preset");
     if (w->seed > INT_MAX - w->seeds + 1)
         return fans_fail(CLI_USAGE, "train: --seed %d --seeds %d: seeds end at %d", w->seed,
                          w->seeds, INT_MAX);

@@ -224,8 +224,10 @@ static int check_crc(opened *f, const char *path)
         json_string_value(json_object_get(json_object_get(f->header, "__metadata__"), "crc32c"));
     if (!crc || strlen(crc) != CRC_DIGITS) return damaged(path, "it has no checksum");
     char *place = strstr(f->bytes + 8, "\"crc32c\":\"");
-    if (!place || place > f->bytes + f->data) return damaged(path, "it has no checksum");
-    place += strlen("\"crc32c\":\"");
+    size_t key = strlen("\"crc32c\":\"");
+    if (!place || place + key + CRC_DIGITS > f->bytes + f->data)
+        return damaged(path, "it has no checksum");
+    place += key;
     uint32_t expected = (uint32_t)strtoul(crc, NULL, 16);
     memcpy(place, CRC_ZERO, CRC_DIGITS);
     if (crc32c(0, f->bytes, f->size) != expected)

@@ -1,17 +1,30 @@
 /* state.c - builds lists of persistent memory. */
 #include "data/state.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 
+/* Names become keys of a checkpoint's header: short, plain and unique. */
+static void refuse(state_list *s, const char *name, int rank)
+{
+    const char *why = NULL;
+    if (rank < 0 || rank > 4) why = "more than 4 dimensions";
+    if (!*name || strlen(name) >= sizeof s->items->name) why = "a name has 1 to 95 characters";
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < 32 || *c == '"' || *c == '\\') why = "quotes in a name";
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->items[i].name, name)) why = "listed twice";
+    if (why && !*s->wrong) snprintf(s->wrong, sizeof s->wrong, "state '%.96s': %s", name, why);
+    s->failed = s->failed || why;
+}
+
 void state_add(state_list *s, const char *name, fans_type type, int rank, const int64_t *shape,
                void *data)
 {
-    assert(rank <= 4);
+    refuse(s, name, rank);
     if (s->failed || mem_grow(&s->items, &s->capacity, s->count + 1, sizeof *s->items) < 0) {
         s->failed = true;
         return;
@@ -110,6 +123,7 @@ void state_drop(state_list *s, const char *beginning)
 
 int state_done(const state_list *s)
 {
+    if (*s->wrong) return fans_fail(FANS_EINVAL, "%s", s->wrong);
     return s->failed ? FANS_ENOMEM : 0;
 }
 

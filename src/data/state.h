@@ -37,6 +37,7 @@ typedef struct state_list {
     state_hook *hooks;
     size_t hook_count, hook_capacity;
     bool failed;
+    char wrong[160]; /* what is wrong with an item; else empty */
 } state_list;
 
 void state_add(state_list *s, const char *name, fans_type type, int rank, const int64_t *shape,

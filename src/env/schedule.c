@@ -13,7 +13,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-OPTIONS_GROUP(change_option_group, change_options, "change.*", "how a factor moves", CHANGE_OPTIONS)
+OPTIONS_GROUP(change_option_group, change_options, "change.*", "how a factor moves",
+              CHANGE_OPTIONS);
 
 enum { CLOCK_STEP, CLOCK_EPISODE, CLOCK_BLOCK, CLOCK_RANDOM };
 enum { CONSTANT, SINE, COSINE, DAMPED, LINEAR, STEPS, WALK, UNIFORM, CHOICE };

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "env/call.h"
 
-OPTIONS_GROUP(env_option_group, env_options, "env", "the world", ENV_OPTIONS)
+OPTIONS_GROUP(env_option_group, env_options, "env", "the world", ENV_OPTIONS);
 
 static int build_group(task *t)
 {

@@ -8,7 +8,7 @@
 #include "data/norm.h"
 #include "learn/staged.h"
 
-OPTIONS_GROUP(replay_option_group, replay_options, "replay", "the replay buffer", REPLAY_OPTIONS)
+OPTIONS_GROUP(replay_option_group, replay_options, "replay", "the replay buffer", REPLAY_OPTIONS);
 
 static const double NORM_BOUND = 10; /* of all inputs, if observations are normalised */
 
@@ -105,39 +105,35 @@ static nn_var record_input(agent *a, nn_var rows, nn_var at, bool next)
     return record_units(a, nn_concat(NN_IN(obs, numbers)));
 }
 
-static int record_rewards(agent *a, sac_inputs *in)
+static void record_rewards(agent *a, sac_inputs *in)
 {
-    int rc = 0, B = a->so->batch;
-    if (a->so->n_step == 1) return 0;
-    TRY(stage_numbers(&a->batch, &a->reward, "reward", 1, B, 1));
-    TRY(stage_numbers(&a->batch, &a->rest, "rest", 1, B, 1));
+    int B = a->so->batch;
+    if (a->so->n_step == 1) return;
+    stage_numbers(&a->batch, &a->reward, "reward", 1, B, 1);
+    stage_numbers(&a->batch, &a->rest, "rest", 1, B, 1);
     in->reward = a->reward.var;
     in->discount = a->rest.var;
     in->terminated = nn_affine(a->rest.var, 0, 0); /* rest is 0 after a terminal step */
-out:
-    return rc;
 }
 
 /* In the first steps of a segment, critics read the context of a later row. */
-static int record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
+static void record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
 {
-    int rc = 0, B = a->so->batch;
+    int B = a->so->batch;
     in->critic = in->actor;
     in->next_critic = in->next_actor;
-    if (a->c.hindsight == 0) return 0;
-    TRY(stage_rows(&a->batch, &a->critic_at, "critic at", 1, B, 1));
-    TRY(stage_rows(&a->batch, &a->critic_next, "critic next", 1, B, 1));
+    if (a->c.hindsight == 0) return;
+    stage_rows(&a->batch, &a->critic_at, "critic at", 1, B, 1);
+    stage_rows(&a->batch, &a->critic_next, "critic next", 1, B, 1);
     in->critic = record_input(a, now, a->critic_at.var, false);
     in->next_critic = record_input(a, next, a->critic_next.var, true);
-out:
-    return rc;
 }
 
 static int record_batch(agent *a, sac_inputs *in)
 {
     int rc = 0, B = a->so->batch;
-    TRY(stage_rows(&a->batch, &a->at, "at", 1, B, 1));
-    TRY(stage_rows(&a->batch, &a->next, "next", 1, B, 1));
+    stage_rows(&a->batch, &a->at, "at", 1, B, 1);
+    stage_rows(&a->batch, &a->next, "next", 1, B, 1);
     TRY(staged_numbers(&a->shift, a->memory, a->g, "shift", 1, 1, a->inputs));
     TRY(staged_numbers(&a->scale, a->memory, a->g, "scale", 1, 1, a->inputs));
     nn_var now = replay_gather(a->replay, a->at.var), next = replay_gather(a->replay, a->next.var);
@@ -146,8 +142,9 @@ static int record_batch(agent *a, sac_inputs *in)
     in->reward = replay_reward(a->replay, now);
     in->terminated = replay_terminated(a->replay, now);
     in->next_actor = record_input(a, next, a->next.var, true);
-    TRY(record_hindsight(a, now, next, in));
-    TRY(record_rewards(a, in));
+    record_hindsight(a, now, next, in);
+    record_rewards(a, in);
+    TRY(a->batch.rc);
 out:
     return rc;
 }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 OPTIONS_GROUP(fnvae_option_group, fnvae_options, "fnvae",
-              "the model of hidden factors and their graph", FNVAE_OPTIONS)
+              "the model of hidden factors and their graph", FNVAE_OPTIONS);
 
 static const struct {
     const char *name, *ini;

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 
 OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic, the base of every method",
-              SAC_OPTIONS)
+              SAC_OPTIONS);
 
 enum { SHOWN = 4 }; /* critic loss, actor loss, temperature, log-probability */
 
@@ -163,10 +163,12 @@ int sac_new(sac **out, nn_graph *g, const sac_options *o, int actions)
     s->target = nn_group_new(g, "target");
     s->temp = nn_group_new(g, "temp");
     s->shown = mem_alloc(SHOWN * (size_t)s->replicas * sizeof *s->shown);
+    if (!s->shown) {
+        sac_free(s);
+        return FANS_ENOMEM;
+    }
     *out = s;
-    if (s->shown) return 0;
-    sac_free(s);
-    return FANS_ENOMEM;
+    return 0;
 }
 
 void sac_free(sac *s)

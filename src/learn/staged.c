@@ -37,16 +37,18 @@ static const staged **next_of(stage *t)
     return &t->all[t->count++];
 }
 
-int stage_numbers(stage *t, staged *s, const char *name, int T, int B, int D)
+void stage_numbers(stage *t, staged *s, const char *name, int T, int B, int D)
 {
     *next_of(t) = s;
-    return staged_numbers(s, t->memory, t->graph, name, T, B, D);
+    int rc = staged_numbers(s, t->memory, t->graph, name, T, B, D);
+    if (t->rc == 0) t->rc = rc;
 }
 
-int stage_rows(stage *t, staged *s, const char *name, int T, int B, int K)
+void stage_rows(stage *t, staged *s, const char *name, int T, int B, int K)
 {
     *next_of(t) = s;
-    return staged_rows(s, t->memory, t->graph, name, T, B, K);
+    int rc = staged_rows(s, t->memory, t->graph, name, T, B, K);
+    if (t->rc == 0) t->rc = rc;
 }
 
 void stage_send(const stage *t)

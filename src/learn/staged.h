@@ -36,9 +36,10 @@ typedef struct stage {
     arena *memory;
     const staged *all[STAGE_MOST];
     int count;
+    int rc; /* the first failure: whoever commits checks it */
 } stage;
-int stage_numbers(stage *t, staged *s, const char *name, int T, int B, int D);
-int stage_rows(stage *t, staged *s, const char *name, int T, int B, int K);
+void stage_numbers(stage *t, staged *s, const char *name, int T, int B, int D);
+void stage_rows(stage *t, staged *s, const char *name, int T, int B, int K);
 void stage_send(const stage *t);
 
 #endif

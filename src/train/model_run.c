@@ -10,7 +10,7 @@
 #include "train/sections.h"
 
 OPTIONS_GROUP(model_option_group, model_options, "model", "data for `fans model fit`",
-              MODEL_OPTIONS)
+              MODEL_OPTIONS);
 
 /* ---- from a config --------------------------------------------------------------------------- */
 

@@ -50,12 +50,14 @@ out:
 
 /* ---- presets --------------------------------------------------------------------------------- */
 
-static int refuse(const char *name)
+int preset_check(const char *name)
 {
     nearest near = {.word = name};
     for (int i = 0; i < algo_count(); i++)
-        for (const fans_preset *p = algo_at(i)->presets; p && p->name; p++)
+        for (const fans_preset *p = algo_at(i)->presets; p && p->name; p++) {
+            if (!strcmp(p->name, name)) return 0;
             nearest_offer(&near, p->name);
+        }
     const char *hint = nearest_hint(&near);
     return fans_fail(FANS_EINVAL, "there is no preset '%s'%s", name,
                      *hint ? hint : "; choose paper, standard or small");
@@ -63,15 +65,9 @@ static int refuse(const char *name)
 
 int preset_add(config *c, const char *name)
 {
-    bool known = false;
-    int rc = 0;
-    for (int i = 0; i < algo_count(); i++)
-        for (const fans_preset *p = algo_at(i)->presets; p && p->name; p++) {
-            if (strcmp(p->name, name)) continue;
-            known = true;
-            TRY(config_add_text(c, "preset", p->ini));
-        }
-    if (!known) TRY(refuse(name));
-out:
+    int rc = preset_check(name);
+    for (int i = 0; rc == 0 && i < algo_count(); i++)
+        for (const fans_preset *p = algo_at(i)->presets; rc == 0 && p && p->name; p++)
+            if (!strcmp(p->name, name)) rc = config_add_text(c, "preset", p->ini);
     return rc;
 }

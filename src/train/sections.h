@@ -13,5 +13,6 @@ int sections_skip(config *c);
 
 /* Adds every algorithm's preset of this name as a layer. Errors list the presets. */
 int preset_add(config *c, const char *name);
+int preset_check(const char *name); /* is there one? */
 
 #endif

@@ -153,7 +153,7 @@ static int place_entry(const session *s, session_entry *e, const session_wish *w
     else
         n = snprintf(e->folder, sizeof e->folder, "%s/%s-%s", w->out ? w->out : "runs",
                      e->from->name, name);
-    if (n >= (int)sizeof e->folder) return fans_fail(FANS_EIO, "%s: the path is too long", w->out);
+    if (n >= (int)sizeof e->folder) return fans_fail(FANS_EIO, "%s: the path is too long", e->name);
     return 0;
 }
 
@@ -274,10 +274,7 @@ void session_close(session *s)
 {
     for (int i = 0; s->trainings && i < s->training_count; i++) training_free(s->trainings[i]);
     for (int i = 0; s->backends && i < s->run_count; i++) nn_backend_free(s->backends[i]);
-    for (int i = 0; i < s->run_count; i++) {
-        mem_free(s->runs[i].folder);
-        mem_free(s->runs[i].fault);
-    }
+    for (int i = 0; i < s->run_count; i++) mem_free(s->runs[i].folder);
     for (int i = 0; i < s->entry_count; i++) text_free(&s->entries[i].key);
     for (int i = 0; i < s->config_count; i++) {
         task_free(s->configs[i].task);

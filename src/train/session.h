@@ -34,7 +34,7 @@ typedef struct session_run {
     char *folder;
     run_position position;
     int training, replica; /* its place; -1 before it has one, or after it failed */
-    char *fault;           /* why it failed: one line with task, seed and step; else NULL */
+    char fault[1024];      /* why it failed: one line with task, seed and step; else empty */
 } session_run;
 
 /* What the command line says; negative numbers and NULL mean unset. */

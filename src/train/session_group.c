@@ -164,7 +164,7 @@ static session_run *drop_failed(session *s, int which, const train_fault *fault,
         session_run *r = &s->runs[i];
         if (r->training != which) continue;
         if (r->replica == fault->replica) {
-            r->fault = mem_text(fault->why);
+            snprintf(r->fault, sizeof r->fault, "%s", fault->why);
             r->training = r->replica = -1;
             continue;
         }
@@ -175,12 +175,14 @@ static session_run *drop_failed(session *s, int which, const train_fault *fault,
     return first;
 }
 
-static int replace_training(session *s, int i)
+/* Training i without the run that failed, unless all stop anyway. */
+static int replace_training(session *s, int i, bool stopped)
 {
     training *old = s->trainings[i];
     train_run *runs = (train_run *)training_runs(old);
     int rc = 0, count = training_count(old) - 1;
     session_run *first = drop_failed(s, i, training_fault(old), runs);
+    if (stopped && first) return 0;
     training_free(old); /* unlocks the folders */
     s->trainings[i] = NULL;
     if (!first) return 0;
@@ -207,12 +209,13 @@ int session_train(session *s, train_watch_fn *watch, void *user)
     if (!list) return FANS_ENOMEM;
     while (again) {
         again = false;
-        TRY(trainings_run(list, list_trainings(s, list), s->threaded, watch, user));
+        int ran = trainings_run(list, list_trainings(s, list), s->threaded, watch, user);
         for (int i = 0; i < s->training_count; i++) {
             if (!s->trainings[i] || !training_fault(s->trainings[i])) continue;
-            TRY(replace_training(s, i));
+            TRY(replace_training(s, i, ran < 0));
             again = again || s->trainings[i];
         }
+        TRY(ran);
     }
 out:
     mem_free(list);
@@ -223,18 +226,18 @@ out:
 
 double session_final(const session *s, const session_run *r)
 {
-    return r->fault ? NAN : training_final(s->trainings[r->training], r->replica);
+    return *r->fault ? NAN : training_final(s->trainings[r->training], r->replica);
 }
 
 int session_recent(const session *s, const session_run *r)
 {
-    return r->fault ? 0 : training_recent(s->trainings[r->training], r->replica);
+    return *r->fault ? 0 : training_recent(s->trainings[r->training], r->replica);
 }
 
 json_t *session_result(const session *s, const session_run *r)
 {
     json_t *one;
-    if (!r->fault)
+    if (!*r->fault)
         one = training_result(s->trainings[r->training], r->replica);
     else
         one = json_pack("{s:s, s:s, s:i, s:s, s:s}", "algo", r->entry->algo->name, "env",

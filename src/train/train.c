@@ -83,7 +83,7 @@ int train_step(training *t, int together)
     int rc = 0;
     TRY(live(t, &t->scene, true));
     TRY(count_step(t));
-    if (train_keeps(t, 0) && (train_is_done(t) || save_due(t, together))) TRY(train_save(t));
+    if (train_is_done(t) || save_due(t, together)) TRY(train_save(t));
     if (train_is_done(t)) TRY(train_write_results(t));
 out:
     return blame(t, rc);
@@ -101,6 +101,20 @@ typedef struct carried {
     uint8_t *bytes;
 } carried;
 
+/* To or from where it lives, which may be a GPU. */
+static void copy_item(const state_item *item, uint8_t *bytes, bool back)
+{
+    size_t n = state_item_bytes(item);
+    void *to = back ? item->data : bytes;
+    const void *from = back ? bytes : item->data;
+    if (!item->graph)
+        memcpy(to, from, n);
+    else if (back)
+        nn_copy_in(item->graph, to, from, n);
+    else
+        nn_copy_out(item->graph, to, from, n);
+}
+
 static int put_aside(training *t, int r, carried *c)
 {
     size_t all = 0, at = 0;
@@ -112,7 +126,7 @@ static int put_aside(training *t, int r, carried *c)
     TRY((c->bytes = mem_alloc(all)) ? 0 : FANS_ENOMEM);
     for (size_t i = 0; i < c->list.count; i++) {
         size_t n = state_item_bytes(&c->list.items[i]);
-        memcpy(c->bytes + at, c->list.items[i].data, n);
+        copy_item(&c->list.items[i], c->bytes + at, false);
         at += n;
     }
 out:
@@ -125,9 +139,10 @@ static int bring_back(carried *c)
     int rc = state_refresh(&c->list); /* pending results must not arrive later */
     for (size_t i = 0; c->bytes && i < c->list.count; i++) {
         size_t n = state_item_bytes(&c->list.items[i]);
-        memcpy(c->list.items[i].data, c->bytes + at, n);
+        copy_item(&c->list.items[i], c->bytes + at, true);
         at += n;
     }
+    if (rc == 0 && c->bytes) rc = state_loaded(&c->list);
     state_free(&c->list);
     mem_free(c->bytes);
     return rc;

@@ -79,6 +79,7 @@ int train_end_episode(training *t, int r, int w)
     p->recent[p->episodes % TRAIN_RECENT] = p->gain[w];
     p->lengths[p->episodes % TRAIN_RECENT] = (double)p->length[w];
     p->episodes++;
+    p->first_episodes += w == 0;
     train_unlock(t);
     int rc = train_keeps(t, r) ? write_episode(t, r, w) : 0;
     p->gain[w] = 0;
@@ -120,8 +121,8 @@ static int write_belief(training *t, int r)
     const double *factors = t->scene.before.factors + (size_t)row * factor_count;
     const float *theta = t->s.algo->belief(t->agent, row, &n);
     t->row.length = 0;
-    text_add(&t->row, "%lld,%lld,%lld", (long long)p->episodes, (long long)p->tick * t->worlds_each,
-             (long long)p->length[0]);
+    text_add(&t->row, "%lld,%lld,%lld", (long long)p->first_episodes,
+             (long long)p->tick * t->worlds_each, (long long)p->length[0]);
     for (int k = 0; k < t->moving[r].count; k++)
         text_add(&t->row, ",%.6g", factors[t->moving[r].list[k].factor]);
     for (int k = 0; k < n; k++) text_add(&t->row, ",%.4g", (double)theta[k]);

@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "train/train_parts.h"
 
-OPTIONS_GROUP(train_option_group, train_options, "train", "the run", TRAIN_OPTIONS)
+OPTIONS_GROUP(train_option_group, train_options, "train", "the run", TRAIN_OPTIONS);
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -103,6 +103,7 @@ static int list_state(training *t, int r)
     char name[32];
     state_add_number(s, "run/tick", FANS_I64, &p->tick);
     state_add_number(s, "run/episodes", FANS_I64, &p->episodes);
+    state_add_number(s, "run/first_episodes", FANS_I64, &p->first_episodes);
     state_add_number(s, "run/metrics_bytes", FANS_I64, &p->run.metrics.bytes);
     state_add_number(s, "run/beliefs_bytes", FANS_I64, &p->run.beliefs.bytes);
     state_add_number(s, "run/events_bytes", FANS_I64, &p->run.events_bytes);

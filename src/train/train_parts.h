@@ -17,6 +17,7 @@ typedef struct replica {
     run run;
     state_list state;
     int64_t tick, episodes;
+    int64_t first_episodes;                             /* of its first world */
     double recent[TRAIN_RECENT], lengths[TRAIN_RECENT]; /* rings over episodes */
     double wall;                                        /* seconds, over all processes */
     double *gain;                                       /* [worlds] return so far */

@@ -83,6 +83,7 @@ int train_save(training *t)
     char path[RUN_PATH], next[RUN_PATH];
     int rc = 0;
     double now = os_now();
+    if (!train_keeps(t, 0)) return 0; /* it has no folder */
     for (int r = 0; r < t->count; r++) t->replicas[r].wall += now - t->saved;
     t->saved = now;
     for (int r = 0; r < t->count; r += t->writer_count) {

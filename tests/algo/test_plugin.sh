@@ -15,7 +15,8 @@ cc -shared -fPIC -Wall -Wextra -Werror -I "$root/include" "$root/examples/custom
 train() { "$fans" train "$task" --algo "$search" --seeds 2 --quiet "$@" >/dev/null; }
 
 train --steps 6000 --out whole || complain "the example does not train"
-train --steps 2000 --out parts && train --steps 6000 --out parts || complain "the example does not resume"
+train --steps 2000 --out parts || complain "the example does not train in parts"
+train --steps 6000 --out parts || complain "the example does not resume"
 for seed in 0 1; do
     cmp whole/seed-$seed/metrics.csv parts/seed-$seed/metrics.csv || complain "resumed, seed $seed differs"
 done

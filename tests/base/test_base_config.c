@@ -9,14 +9,13 @@
     X(INT, batch, 256, 1, 65536, "batch") \
     X(TEXT, note, "", "note")
 OPTIONS_STRUCT(sac_options, SAC_OPTIONS)
-static OPTIONS_GROUP(sac_group, sac_options, "sac", "for this test", SAC_OPTIONS)
+static OPTIONS_GROUP(sac_group, sac_options, "sac", "for this test", SAC_OPTIONS);
 
 #define WIND_OPTIONS(X) X(REAL, amplitude, 0, 0, 100, "newtons")
-    OPTIONS_STRUCT(wind_options, WIND_OPTIONS) static OPTIONS_GROUP(wind_group, wind_options,
-                                                                    "change.*", "for this test",
-                                                                    WIND_OPTIONS)
+OPTIONS_STRUCT(wind_options, WIND_OPTIONS)
+static OPTIONS_GROUP(wind_group, wind_options, "change.*", "for this test", WIND_OPTIONS);
 
-        static config *c;
+static config *c;
 
 static int open_config(void **state)
 {

@@ -12,9 +12,9 @@
     X(CHOICE, target, 1, "polyak|copy|none", "which target") \
     X(TEXT, note, "a note", "free text")
 OPTIONS_STRUCT(demo_options, DEMO_OPTIONS)
-static OPTIONS_GROUP(demo_group, demo_options, "demo", "for this test", DEMO_OPTIONS)
+static OPTIONS_GROUP(demo_group, demo_options, "demo", "for this test", DEMO_OPTIONS);
 
-    static demo_options o;
+static demo_options o;
 
 static int reset(void **state)
 {

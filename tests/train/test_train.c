@@ -248,7 +248,9 @@ static void a_training_needs_no_folder(void **state)
         rig_folder(folder, sizeof folder);
         if (rig_open(&x, TASKS[0], algo, folder, 3, 2, 1) < 0) fail_msg("%s", fans_error());
         if (rig_open(&y, TASKS[0], algo, NULL, 3, 2, 1) < 0) fail_msg("%s", fans_error());
+        rig_stop stop = {50};
         assert_int_equal(training_run(x.training, NULL, NULL), 0);
+        assert_int_equal(training_run(y.training, rig_stops, &stop), FANS_ESTOP);
         assert_int_equal(training_run(y.training, NULL, NULL), 0);
         for (int r = 0; r < 2; r++) {
             assert_int_equal(training_recent(x.training, r), training_recent(y.training, r));
