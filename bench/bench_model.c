@@ -79,13 +79,14 @@ static void fill(fnvae *f, const replay *r)
 }
 
 /* Seconds of one update, at update number `at`, which determines whether masks are learned. */
-static double time_updates(fnvae *f, int64_t at, double budget)
+static double time_updates(fnvae *f, const replay *r, int64_t at, double budget)
 {
     int n = 0;
     double start = os_now();
     f->update = at;
     fnvae_set_masks(f);
     do {
+        fill(f, r); /* as a training does before each */
         must(fnvae_update(f));
         n++;
     } while (os_now() - start < budget);
@@ -134,9 +135,9 @@ static result measure(nn_backend *cpu, const char *preset, double budget)
     int64_t learns = fnvae_share(f, o.masks_from), frozen = fnvae_share(f, o.masks_until);
     result best = {1e9, 1e9, 1e9, (double)nn_graph_bytes(g), 0};
     for (int i = 0; i < ROUNDS; i++) {
-        double x = time_updates(f, learns, budget / ROUNDS);
+        double x = time_updates(f, r, learns, budget / ROUNDS);
         if (x < best.learned) best.learned = x;
-        x = time_updates(f, frozen, budget / ROUNDS);
+        x = time_updates(f, r, frozen, budget / ROUNDS);
         if (x < best.fixed) best.fixed = x;
         x = time_belief(b, budget / ROUNDS / 4);
         if (x < best.belief) best.belief = x;

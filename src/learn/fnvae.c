@@ -121,6 +121,19 @@ fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
                         .state_r = NN_NONE};
 }
 
+/* Other rows of the same windows. */
+static fnvae_seen pick_rows(const fnvae_seen *x, nn_var at)
+{
+    return (fnvae_seen){.s = nn_pick(x->s, at),
+                        .a = nn_pick(x->a, at),
+                        .s1 = nn_pick(x->s1, at),
+                        .ds = nn_pick(x->ds, at),
+                        .r = nn_pick(x->r, at),
+                        .change = NN_NONE,
+                        .state_s = NN_NONE,
+                        .state_r = NN_NONE};
+}
+
 /* Rows of the replay. */
 static fnvae_seen record_rows(const fnvae *f, nn_var at, nn_var next, nn_var change)
 {
@@ -279,15 +292,14 @@ static int record_windows(fnvae *f)
     int rc = 0, T = f->o.window, B = f->o.batch;
     TRY(staged_rows(&f->at, f->memory, f->g, "window at", T, B, 1));
     TRY(staged_rows(&f->next, f->memory, f->g, "window next", T, B, 1));
-    TRY(staged_rows(&f->dec_at, f->memory, f->g, "decoded at", T, B, 1));
-    TRY(staged_rows(&f->dec_next, f->memory, f->g, "decoded next", T, B, 1));
+    TRY(staged_rows(&f->decoded, f->memory, f->g, "decoded", T, B, 1));
     TRY(staged_numbers(&f->change, f->memory, f->g, "change", T, B, 1));
     for (int k = 0; k < FNVAE_W_COUNT; k++)
         TRY(staged_numbers(&f->w[k], f->memory, f->g, names[k], T, B, 1));
     if (f->o.moves > 0) TRY(staged_rows(&f->begins, f->memory, f->g, "begins", f->o.moves, B, 1));
     if (f->o.moves > 0) TRY(staged_rows(&f->of, f->memory, f->g, "of", T, B, 1));
     f->seen = record_rows(f, f->at.var, f->next.var, f->change.var);
-    f->dec = record_rows(f, f->dec_at.var, f->dec_next.var, NN_NONE);
+    f->dec = pick_rows(&f->seen, f->decoded.var);
 out:
     return rc;
 }

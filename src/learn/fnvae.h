@@ -130,8 +130,8 @@ typedef struct fnvae {
     staged units; /* (1, 1, ·): shift and scale of every statistic */
     nn_var shift[FNVAE_SCALES], scale[FNVAE_SCALES];
 
-    /* windows: (T, B) rows of the replay, and the rows that each posterior decodes */
-    staged at, next, dec_at, dec_next, change, w[FNVAE_W_COUNT];
+    /* windows: (T, B) rows of the replay, and which row of the window each posterior decodes */
+    staged at, next, decoded, change, w[FNVAE_W_COUNT];
     staged begins, of;   /* if moves > 0: (moves, B), where predicted segments start; and (T, B),
                             which of them a row belongs to; -1: none */
     int *left_out;       /* [replica][B]: segments beyond `moves` */

@@ -51,13 +51,11 @@ static size_t place(const fnvae *f, int t, int b)
 }
 
 /* What the encoder reads in row t, and what is decoded from its posterior. */
-static void put_step(const fnvae *f, int replica, size_t at, const replay_step *s,
-                     const replay_step *decoded)
+static void put_step(const fnvae *f, int replica, size_t at, const replay_step *s, int decoded)
 {
     rows_of(&f->at, replica)[at] = s->at;
     rows_of(&f->next, replica)[at] = s->next;
-    rows_of(&f->dec_at, replica)[at] = decoded->at;
-    rows_of(&f->dec_next, replica)[at] = decoded->next;
+    rows_of(&f->decoded, replica)[at] = decoded;
     numbers_of(&f->change, replica)[at] = s->change;
 }
 
@@ -142,7 +140,7 @@ static void put_segment(const piece *x, int from, int to, bool foretold)
                            : evident(f, t - from, to - from);
         neighbours k = near_to(f, t, from, to, x->end);
         int decoded = k.from + (int)rng_below(x->pick, (uint32_t)(k.to - k.from));
-        put_step(f, x->replica, place(f, t, x->b), &x->rows[t], &x->rows[decoded]);
+        put_step(f, x->replica, place(f, t, x->b), &x->rows[t], decoded);
         put_weight(x, FNVAE_W_rec, t, known);
         put_weight(x, FNVAE_W_pred, t, predicted(x->rows, t));
         put_weight(x, FNVAE_W_move, t, begins && foretold);

@@ -54,8 +54,8 @@ static void upload(fnvae *f)
         for (int i = 0; i < FNVAE_K_COUNT; i++) f->k_host[i * f->replicas + r] = (float)k[i];
     }
     for (int i = 0; i < FNVAE_K_COUNT; i++) nn_write_all(f->k[i], f->k_host + i * f->replicas);
-    const staged *windows[] = {&f->at, &f->next, &f->dec_at, &f->dec_next, &f->change};
-    for (int i = 0; i < 5; i++) staged_send(windows[i]);
+    const staged *windows[] = {&f->at, &f->next, &f->decoded, &f->change};
+    for (int i = 0; i < 4; i++) staged_send(windows[i]);
     for (int i = 0; i < FNVAE_W_COUNT; i++) staged_send(&f->w[i]);
     fnvae_set_units(f);
     if (f->o.moves == 0) return;

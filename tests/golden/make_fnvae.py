@@ -33,9 +33,11 @@ def draw(*shape, low=-1.0, high=1.0):
 # ---- inputs and parameters -----------------------------------------------------------------------
 
 d, m, p, q = (Z[k] for k in "dmpq")
-widths = dict(s=d, a=m, s1=d, r=1, dec_s=d, dec_a=m, dec_s1=d, dec_r=1)
+widths = dict(s=d, a=m, s1=d, r=1)
 inputs = {name: draw(T, B, n) for name, n in widths.items()}
-inputs |= {"ds": inputs["s1"] - inputs["s"], "dec_ds": inputs["dec_s1"] - inputs["dec_s"]}
+inputs["ds"] = inputs["s1"] - inputs["s"]
+decoded = torch.tensor([[2, 1], [0, 3], [3, 0], [1, 1]])  # which row of its window each posterior decodes
+inputs |= {"dec_" + k: torch.gather(v, 0, decoded.unsqueeze(-1).expand_as(v)) for k, v in list(inputs.items())}
 flags = {  # rows of T, columns of B
     "change": [[1, 0], [0, 1], [1, 0], [0, 0]], "w_rec": [[0, 1], [1, 1], [0, 1], [1, 0]], "w_pred": [[0, 0], [1, 0], [0, 1], [1, 1]],
     "w_move": [[0, 0], [0, 1], [1, 0], [0, 0]], "w_next": [[0, 1], [0, 1], [1, 0], [1, 1]], "w_stay": [[1, 1], [1, 0], [0, 1], [1, 1]],
@@ -188,7 +190,7 @@ for group, total in follows.items():
     grads |= dict(zip(own, found))
 
 numbers = lambda x: [float(f"{v:.9g}") for v in x.detach().reshape(-1).tolist()]
-json.dump(dict(dims=Z, options=O, streams=STREAMS, inputs={k: numbers(v) for k, v in inputs.items()},
+json.dump(dict(dims=Z, options=O, streams=STREAMS, decoded=decoded.flatten().tolist(), inputs={k: numbers(v) for k, v in inputs.items()},
                costs={k: float(v.detach()) for k, v in c.items()}, params={k: numbers(v) for k, v in params.items()},
                grads={k: numbers(v) for k, v in grads.items()}),
           open(sys.argv[1] if len(sys.argv) > 1 else "fnvae.json", "w"), separators=(",", ":"))

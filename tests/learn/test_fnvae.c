@@ -10,14 +10,10 @@ static float weight(const fnvae *f, int which, int t, int b)
     return numbers_of(&f->w[which], 0)[t * f->o.batch + b];
 }
 
-/* The row of the window that the posterior of row t decodes; -100: none. */
+/* Which row of the window is decoded from the posterior of row t. */
 static int decoded(const fnvae *f, int t, int b)
 {
-    int B = f->o.batch;
-    int32_t at = rows_of(&f->dec_at, 0)[t * B + b];
-    for (int i = 0; i < f->o.window; i++)
-        if (rows_of(&f->at, 0)[i * B + b] == at) return i;
-    return -100;
+    return rows_of(&f->decoded, 0)[t * f->o.batch + b];
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */

@@ -60,8 +60,8 @@ static void load_numbers(const staged *s, const char *name)
     load(part("inputs", name), numbers_of(s, 0), s->each, name);
 }
 
-/* The numbers of the k-th step of the windows, or of the decoded steps. */
-static void store_step(replay *r, fnvae_dims z, const char *prefix, int k)
+/* The numbers of the k-th step of the windows. */
+static void store_step(replay *r, fnvae_dims z, int k)
 {
     static const char *const names[] = {"s", "a", "s1", "r"};
     const int widths[] = {z.d, z.m, z.d, 1};
@@ -69,33 +69,25 @@ static void store_step(replay *r, fnvae_dims z, const char *prefix, int k)
     int64_t segment = 0;
     uint8_t no = 0, yes = 1;
     for (int i = 0; i < 4; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "%s%s", prefix, names[i]);
         for (int j = 0; j < widths[i]; j++)
             x[i][j] = (float)json_number_value(
-                json_array_get(part("inputs", name), (size_t)(k * widths[i] + j)));
+                json_array_get(part("inputs", names[i]), (size_t)(k * widths[i] + j)));
     }
     fans_moment now = {x[0], NULL, &segment, &no};
     fans_outcome o = {x[3], &no, &yes, x[2]};
     replay_add(r, &now, x[1], &o, NULL, NULL);
 }
 
-/* Step k of the windows has the rows 4 k and 4 k + 1; the step it decodes has the next two. */
-static void store_rows(replay *r, fnvae_dims z, int count)
-{
-    for (int k = 0; k < count; k++) {
-        store_step(r, z, "", k);
-        store_step(r, z, "dec_", k);
-    }
-}
-
 static void load_all(fnvae *f)
 {
     static const char *const weights[] = {"w_rec",  "w_pred", "w_stay",
                                           "w_move", "w_next", "w_smooth"};
-    const staged *const rows[] = {&f->at, &f->next, &f->dec_at, &f->dec_next};
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < (int)rows[i]->each; k++) rows_of(rows[i], 0)[k] = 4 * k + i;
+    for (int k = 0; k < (int)f->at.each; k++) { /* every step is an episode: two rows */
+        rows_of(&f->at, 0)[k] = 2 * k;
+        rows_of(&f->next, 0)[k] = 2 * k + 1;
+        rows_of(&f->decoded, 0)[k] = (int32_t)json_integer_value(
+            json_array_get(json_object_get(golden, "decoded"), (size_t)k));
+    }
     load_numbers(&f->change, "change");
     for (int i = 0; i < FNVAE_W_COUNT; i++) load_numbers(&f->w[i], weights[i]);
     for (int k = 0; k < FNVAE_WEIGHTS; k++)
@@ -133,13 +125,13 @@ static void a_step_equals_pytorch(void **state)
     int count = o.window * o.batch;
     replay *r;
     replay_shape shape = {
-        .replicas = 1, .worlds = 1, .steps = 4 * count, .horizon = 1, .obs = z.d, .act = z.m};
+        .replicas = 1, .worlds = 1, .steps = 2 * count, .horizon = 1, .obs = z.d, .act = z.m};
     assert_ok(replay_new(&r, shape));
     t = (rig){0};
     assert_ok(pool_new(&t.pool, 2));
     assert_ok(nn_cpu_new(&t.cpu, t.pool));
     rig_record(&t, t.cpu, &o, z, &seed, r);
-    store_rows(r, z, count);
+    for (int k = 0; k < count; k++) store_step(r, z, k);
     check_streams(t.f);
     load_all(t.f);
     assert_ok(fnvae_update(t.f));
