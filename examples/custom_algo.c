@@ -78,7 +78,7 @@ static int open_search(void **agent, const fans_algo_setup *setup)
     s->act = setup->info->act_dim;
     s->list = calloc((size_t)s->replicas, sizeof *s->list);
     int rc = s->list ? 0 : fans_fail(FANS_ENOMEM, "search: out of memory");
-    for (int r = 0; rc == 0 && r < s->replicas; r++)
+    for (int r = 0; s->list && rc == 0 && r < s->replicas; r++)
         rc = open_replica(s, &s->list[r], setup->seeds[r]);
     if (rc == 0)
         *agent = s;

@@ -93,7 +93,7 @@ out:
 
 static size_t carried_width(const belief *b)
 {
-    return (size_t)(2 * b->factors + b->lstm_state);
+    return 2 * (size_t)b->factors + (size_t)b->lstm_state;
 }
 
 int belief_new(belief **out, fnvae *f)

@@ -224,7 +224,8 @@ __device__ static void rows_concat_back(const nn_call *c, int r, idx from, idx t
 /* A table may have more than 2^32 numbers. */
 __device__ static void rows_gather(const nn_call *c, int r, idx from, idx to)
 {
-    idx D = (idx)c->in[0].shape.D; /* rows of the table are joined in those of y: one after the other */
+    idx D =
+        (idx)c->in[0].shape.D; /* rows of the table are joined in those of y: one after the other */
     bool bytes = c->in[0].type == NN_U8;
     const int32_t *at = nn_numbers(&c->in[1], r);
     real *y = nn_v(&c->out, r);
