@@ -84,7 +84,7 @@ def test_starts(build):
     """Angles uniform all around, speeds uniform in [-1, 1], as Gymnasium draws them."""
     s = rollout(build, "pendulum.ini", "--episodes", "2000", "--set", "env.horizon=1")
     angle = np.sort(np.arctan2(s["obs.sin_angle"], s["obs.cos_angle"])) / np.pi
-    speed = np.sort(s["obs2"])
+    speed = np.sort(s["obs.speed"])
     for x in (angle, speed):
         # Kolmogorov-Smirnov against the uniform on [-1, 1]; 1.95 / sqrt(n) is its 0.1 % point
         assert np.abs((x + 1) / 2 - (np.arange(2000) + 0.5) / 2000).max() < 1.95 / np.sqrt(2000)

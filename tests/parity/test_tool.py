@@ -8,7 +8,7 @@ import mujoco
 
 def figures(build, *command):
     """The JSON that a command writes."""
-    path = build / "oracle.json"
+    path = build / "parity.json"
     subprocess.run([build / "fans", *command, "--json", path], check=True, capture_output=True)
     return json.loads(path.read_text())
 
@@ -26,6 +26,6 @@ def test_doctor(build):
 
 def test_lists(build):
     for row in figures(build, "list", "options"):
-        assert set(row) == {"section", "key", "default", "range", "help"}
+        assert set(row) == {"section", "key", "type", "default", "range", "help"}
     names = [row["name"] for row in figures(build, "list", "ops")]
     assert len(names) == len(set(names))
