@@ -201,7 +201,7 @@ static bool join_one(cutter *x)
 /* ---- queues ---------------------------------------------------------------------------------- */
 
 /* A piece that inherits a queue may be started while its predecessor still runs: the one with the
- * longest way before it does, and behind the predecessor that comes last. Others take a queue that
+ * longest way before it does, and after the predecessor that comes last. Others take a queue that
  * nobody will inherit and that is done by then, else the one that was used least lately. */
 static int choose_queue(const cutter *x, int i, const int *last, int queues)
 {

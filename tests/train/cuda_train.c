@@ -149,7 +149,7 @@ static void ask(int32_t *at, int count, int n, rng *r)
 }
 
 /* Rows sent one by one and as a block, while gathers of earlier ones are still queued. */
-static void follow_table(int n, int width, int asked, nn_type type)
+static void follow_table(int n, int width, int asked, int joined, nn_type type)
 {
     pool *threads;
     nn_backend *b;
@@ -168,7 +168,7 @@ static void follow_table(int n, int width, int asked, nn_type type)
     assert_int_equal(nn_graph_new(&g, b, REPLICAS, seeds), 0);
     void *memory = type == NN_F32 ? (void *)rows.floats : rows.bytes;
     nn_var table = nn_table(g, "table", n, width, type, memory);
-    nn_var input = nn_index(g, "at", 1, asked, 1);
+    nn_var input = nn_index(g, "at", 1, asked / joined, joined);
     nn_var out = nn_gather(table, input);
     assert_int_equal(nn_plan_new(&plan, g, &out, 1, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(g), 0);
@@ -197,11 +197,12 @@ static void follow_table(int n, int width, int asked, nn_type type)
 static void tables_follow_the_callers_memory(void **state)
 {
     (void)state;
-    follow_table(40000, 9, 500, NN_F32);
-    follow_table(4, 300000, 8, NN_F32); /* a row is more than a slot */
-    follow_table(40000, 9, 500, NN_U8);
-    follow_table(20000, 12, 500, NN_U8); /* words of four */
-    follow_table(4, 1200001, 8, NN_U8);
+    follow_table(40000, 9, 500, 1, NN_F32);
+    follow_table(40000, 9, 500, 5, NN_F32); /* five rows joined in one */
+    follow_table(4, 300000, 8, 1, NN_F32);  /* a row is more than a slot */
+    follow_table(40000, 9, 500, 1, NN_U8);
+    follow_table(20000, 12, 500, 1, NN_U8); /* words of four */
+    follow_table(4, 1200001, 8, 1, NN_U8);
 }
 
 int main(int argc, char **argv)
