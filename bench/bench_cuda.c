@@ -92,19 +92,20 @@ static int run_fnvae(void *s)
     return fnvae_step_run(s);
 }
 
-static void bench_sac(bench *b, int replicas, nn_precision precision)
+static void bench_sac(bench *b, int replicas, bool norm, nn_precision precision)
 {
     char name[48];
     sac_step s;
     uint64_t seeds[MOST_REPLICAS];
     nn_backend *gpu;
     nn_cuda_options o = {.precision = precision};
-    snprintf(name, sizeof name, "sac-%d%s", replicas, precision == NN_TF32 ? "-tf32" : "");
+    snprintf(name, sizeof name, "sac-%d%s%s", replicas, norm ? "-norm" : "",
+             precision == NN_TF32 ? "-tf32" : "");
     row *r = new_row(b, name);
     if (!r) return;
     for (int i = 0; i < replicas; i++) seeds[i] = (uint64_t)i + 1;
     must(nn_cuda_new(&gpu, &o));
-    must(sac_step_new(&s, gpu, (sac_sizes){57, 6, 256, 256}, replicas, seeds));
+    must(sac_step_new(&s, gpu, (sac_sizes){57, 6, 256, 256, norm}, replicas, seeds));
     r->seconds = time_of(b->budget, s.g, run_sac, &s, &r->host);
     double flops = nn_plan_flops(s.critic_plan) + nn_plan_flops(s.actor_plan);
     r->gflop = 1e-9 * flops;
@@ -166,11 +167,13 @@ int main(int argc, char **argv)
     }
     printf("%s\n", device);
     const fnvae_sizes paper = {17, 6, 20, 20, 256, 512, 512, 50, 256};
-    bench_sac(&b, 1, NN_FP32);
-    bench_sac(&b, 10, NN_FP32);
-    bench_sac(&b, 10, NN_TF32);
-    bench_sac(&b, 54, NN_FP32);
-    bench_sac(&b, 54, NN_TF32);
+    for (int norm = 0; norm < 2; norm++) {
+        bench_sac(&b, 1, norm, NN_FP32);
+        bench_sac(&b, 10, norm, NN_FP32);
+        bench_sac(&b, 10, norm, NN_TF32);
+        bench_sac(&b, 54, norm, NN_FP32);
+        bench_sac(&b, 54, norm, NN_TF32);
+    }
     bench_fnvae(&b, "fnvae-fp32", paper, NN_FP32);
     bench_fnvae(&b, "fnvae-tf32", paper, NN_TF32);
     bench_fnvae(&b, "fnvae-bf16", paper, NN_BF16);

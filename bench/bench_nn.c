@@ -368,7 +368,8 @@ int main(int argc, char **argv)
     gemm_enter(); /* here products are called outside of plans too */
     must(pool_new(&b.threads, threads));
     must(nn_cpu_new(&b.cpu, b.threads));
-    bench_sac(&b, "sac", (sac_sizes){57, 6, 256, 256});
+    bench_sac(&b, "sac", (sac_sizes){57, 6, 256, 256, false});
+    bench_sac(&b, "sac-norm", (sac_sizes){57, 6, 256, 256, true});
     bench_fnvae(&b, "fnvae-64", (fnvae_sizes){17, 6, 20, 20, 128, 64, 128, 50, 32});
     bench_fnvae(&b, "fnvae-512", (fnvae_sizes){17, 6, 20, 20, 256, 512, 512, 50, 32});
     static const int dims[] = {17, 34, 68, 136};

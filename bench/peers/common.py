@@ -23,6 +23,18 @@ def param(*shape, device=None):
     return ((torch.rand(*shape, device=device) * 2 - 1) / shape[-2] ** 0.5).requires_grad_()
 
 
+class LayerNorm(torch.nn.Module):
+    """Of N members: (N, rows, width), each with gains and shifts of its own."""
+
+    def __init__(self, N, width, device=None):
+        super().__init__()
+        self.gain = torch.nn.Parameter(torch.ones(N, 1, width, device=device))
+        self.shift = torch.nn.Parameter(torch.zeros(N, 1, width, device=device))
+
+    def forward(self, x):
+        return torch.addcmul(self.shift, torch.nn.functional.layer_norm(x, x.shape[-1:]), self.gain)
+
+
 class Scale(torch.autograd.Function):
     """x, with its gradient multiplied by k."""
 

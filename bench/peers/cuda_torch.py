@@ -12,7 +12,7 @@ import time
 import torch
 import torch.nn.functional as F
 
-from common import Scale, hard_concrete, param
+from common import LayerNorm, Scale, hard_concrete, param
 
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
 ONLY = sys.argv[2:]
@@ -61,27 +61,30 @@ def adam(params, lr=3e-4):
 class Bank(torch.nn.Module):
     """N perceptrons in - width - width - out; x (N or 1, rows, in) -> (N, rows, out)"""
 
-    def __init__(self, N, i, width, o):
+    def __init__(self, N, i, width, o, norm=False):
         super().__init__()
+        self.norm = torch.nn.ModuleList([LayerNorm(N, width, D) for _ in range(2)] if norm else [])
         self.W = torch.nn.ParameterList([param(N, a, b, device=D) for a, b in ((i, width), (width, width), (width, o))])
         self.b = torch.nn.ParameterList([param(N, 1, a, device=D) for a in (width, width, o)])
 
     def forward(self, x, C=None):
         W = self.W[0] if C is None else self.W[0] * C.T.unsqueeze(2)
         x = x.expand(W.shape[0], *x.shape[-2:])
-        h = F.relu(torch.baddbmm(self.b[0], x, W))
-        h = F.relu(torch.baddbmm(self.b[1], h, self.W[1]))
+        h = torch.baddbmm(self.b[0], x, W)
+        h = F.relu(self.norm[0](h) if self.norm else h)
+        h = torch.baddbmm(self.b[1], h, self.W[1])
+        h = F.relu(self.norm[1](h) if self.norm else h)
         return torch.baddbmm(self.b[2], h, self.W[2])
 
 
 # ---- SAC: R replicas of 57 observations, 6 actions, 2x256, twin critics, batch 256 ----------------
 
-def sac(R, precision="fp32"):
+def sac(R, precision="fp32", norm=False):
     compute_in(precision)
     B, O, A, H = 256, 57, 6, 256
     obs, act, nxt = (torch.rand(R, B, n, device=D) for n in (O, A, O))
     reward, end = torch.rand(R, B, 1, device=D), torch.zeros(R, B, 1, device=D)
-    actor, qs, target = Bank(R, O, H, 2 * A), Bank(2 * R, O + A, H, 1), Bank(2 * R, O + A, H, 1)
+    actor, qs, target = Bank(R, O, H, 2 * A), *(Bank(2 * R, O + A, H, 1, norm) for _ in range(2))
     target.load_state_dict(qs.state_dict())
     log_temp = torch.zeros(R, 1, 1, device=D, requires_grad=True)
     opt_q, opt_pi, opt_t = adam(qs.parameters()), adam(actor.parameters()), adam([log_temp])
@@ -218,6 +221,9 @@ def lstm(precision):
 STEPS = {
     "sac-1": lambda: sac(1), "sac-10": lambda: sac(10), "sac-54": lambda: sac(54),
     "sac-10-tf32": lambda: sac(10, "tf32"), "sac-54-tf32": lambda: sac(54, "tf32"),
+    "sac-1-norm": lambda: sac(1, norm=True), "sac-10-norm": lambda: sac(10, norm=True),
+    "sac-54-norm": lambda: sac(54, norm=True), "sac-10-norm-tf32": lambda: sac(10, "tf32", True),
+    "sac-54-norm-tf32": lambda: sac(54, "tf32", True),
     "fnvae-fp32": lambda: fnvae("fp32"), "fnvae-tf32": lambda: fnvae("tf32"),
     "lstm-fp32": lambda: lstm("fp32"), "lstm-tf32": lambda: lstm("tf32"),
 }

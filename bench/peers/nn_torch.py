@@ -12,7 +12,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
-from common import Scale, clock, hard_concrete, param
+from common import LayerNorm, Scale, clock, hard_concrete, param
 
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
 ONLY = sys.argv[2:]
@@ -22,18 +22,19 @@ def adam(params, lr=3e-4):
     return torch.optim.Adam(params, lr=lr, fused=True)
 
 
-def mlp(sizes):
+def mlp(sizes, norm=False):
     layers = []
     for i, o in zip(sizes, sizes[1:]):
-        layers += [torch.nn.Linear(i, o), torch.nn.ReLU()]
-    return torch.nn.Sequential(*layers[:-1])
+        layers += [torch.nn.Linear(i, o), *([torch.nn.LayerNorm(o)] if norm else []), torch.nn.ReLU()]
+    return torch.nn.Sequential(*layers[:-2 if norm else -1])
 
 
 class Bank(torch.nn.Module):
     """N perceptrons in - width - width - out as batched products; x (rows, in) -> (N, rows, out)"""
 
-    def __init__(self, N, i, width, o):
+    def __init__(self, N, i, width, o, norm=False):
         super().__init__()
+        self.norm = torch.nn.ModuleList([LayerNorm(N, width) for _ in range(2)] if norm else [])
         self.W = torch.nn.ParameterList([param(N, a, b) for a, b in ((i, width), (width, width), (width, o))])
         self.b = torch.nn.ParameterList([param(N, 1, a) for a in (width, width, o)])
 
@@ -46,21 +47,25 @@ class Bank(torch.nn.Module):
             h = F.relu(x @ W1.permute(1, 0, 2).reshape(i, N * width) + self.b[0].reshape(-1))
             h = h.reshape(-1, N, width).transpose(0, 1)
         else:
-            h = F.relu(torch.baddbmm(self.b[0], x.expand(N, *x.shape), W1))
-        h = F.relu(torch.baddbmm(self.b[1], h, W2))
+            h = torch.baddbmm(self.b[0], x.expand(N, *x.shape), W1)
+            h = F.relu(self.norm[0](h) if self.norm else h)
+        h = torch.baddbmm(self.b[1], h, W2)
+        h = F.relu(self.norm[1](h) if self.norm else h)
         return torch.baddbmm(self.b[2], h, W3)
 
 
 # ---- SAC: 57 observations, 6 actions, 2x256, twin critics, batch 256 -----------------------------
 
-def sac(bank):
+def sac(bank, norm=False):
     B, O, A, H = 256, 57, 6, 256
     obs, act, nxt = torch.rand(B, O), torch.rand(B, A), torch.rand(B, O)
     reward, end = torch.rand(B, 1), torch.zeros(B, 1)
     actor = mlp([O, H, H, 2 * A])
 
     def critic():
-        return Bank(2, O + A, H, 1) if bank else torch.nn.ModuleList([mlp([O + A, H, H, 1]) for _ in range(2)])
+        if bank:
+            return Bank(2, O + A, H, 1, norm)
+        return torch.nn.ModuleList([mlp([O + A, H, H, 1], norm) for _ in range(2)])
 
     def q(net, o, a):
         x = torch.cat([o, a], 1)
@@ -182,6 +187,7 @@ def fnvae(encoder, width, dense, wide):
 
 FORMS = {
     "sac": [lambda: sac(False), lambda: sac(True)],
+    "sac-norm": [lambda: sac(False, True), lambda: sac(True, True)],
     "fnvae-64": [lambda: fnvae(128, 64, 128, False), lambda: fnvae(128, 64, 128, True)],
     "fnvae-512": [lambda: fnvae(256, 512, 512, False), lambda: fnvae(256, 512, 512, True)],
 }

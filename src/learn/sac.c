@@ -16,6 +16,7 @@
 OPTIONS_GROUP(sac_option_group, sac_options, "sac", "soft actor-critic, the base of every method",
               SAC_OPTIONS);
 
+enum { NORM_OFF, NORM_CRITICS, NORM_ALL }; /* the option `layer_norm` */
 enum { SHOWN = 4 }; /* critic loss, actor loss, temperature, log-probability */
 
 struct sac {
@@ -37,10 +38,19 @@ typedef struct policy {
     nn_var action, mean, logp;
 } policy;
 
+/* A bank of perceptrons, with layer norms if option `layer_norm` is at least `norm`. */
+static nn_var record_mlp(const sac *s, nn_group *group, const char *name, nn_list x, int N,
+                         int norm, int units)
+{
+    int hidden = s->o.hidden, width = s->o.width;
+    if (s->o.layer_norm >= norm) return nn_norm_mlp(group, name, x, N, hidden, width, NN_RELU, units);
+    return nn_mlp(group, name, x, N, hidden, width, NN_RELU, units);
+}
+
 static policy record_policy(sac *s, nn_var input)
 {
     int m = s->actions;
-    nn_var out = nn_mlp(s->actor, "pi", NN_IN(input), 1, s->o.hidden, s->o.width, NN_RELU, 2 * m);
+    nn_var out = record_mlp(s, s->actor, "pi", NN_IN(input), 1, NORM_ALL, 2 * m);
     nn_var mean = nn_slice(out, 0, m), log_std = nn_clip(nn_slice(out, m, m), -20, 2);
     nn_var u = nn_gauss_sample(mean, log_std);
     return (policy){nn_activate(u, NN_TANH), nn_activate(mean, NN_TANH),
@@ -49,7 +59,7 @@ static policy record_policy(sac *s, nn_var input)
 
 static nn_var record_q(const sac *s, nn_group *critic, nn_var input, nn_var action)
 {
-    return nn_mlp(critic, "q", NN_IN(input, action), 2, s->o.hidden, s->o.width, NN_RELU, 1);
+    return record_mlp(s, critic, "q", NN_IN(input, action), 2, NORM_CRITICS, 1);
 }
 
 static void record_critic(sac *s, const sac_inputs *in)
@@ -58,7 +68,8 @@ static void record_critic(sac *s, const sac_inputs *in)
     nn_var q = nn_min(record_q(s, s->target, in->next_critic, next.action));
     nn_var discount =
         in->discount.graph ? in->discount : nn_scalar(s->g, "discount", s->o.discount);
-    nn_var y = nn_td_target(in->reward, in->terminated, q, next.logp, s->temp_value, discount);
+    nn_var reward = nn_affine(in->reward, s->o.reward_scale, 0);
+    nn_var y = nn_td_target(reward, in->terminated, q, next.logp, s->temp_value, discount);
     nn_var now = record_q(s, s->critic, in->critic, in->action);
     s->critic_loss = nn_affine(nn_mse(now, y, in->weight), 0.5, 0);
 }

@@ -13,6 +13,8 @@
 #define SAC_OPTIONS(X)                                                                      \
     X(INT, hidden, 2, 1, 8, "hidden layers of the policy and the critics")                  \
     X(INT, width, 256, 1, 8192, "units of a hidden layer")                                  \
+    X(CHOICE, layer_norm, 1, "off|critics|all", "networks with layer norms")                \
+    X(REAL, reward_scale, 1, 1e-6, 1e6, "factor on rewards")                                \
     X(REAL, lr, 3e-4, 1e-8, 1, "learning rate of policy, critics and temperature")          \
     X(INT, batch, 256, 1, 65536, "transitions per update")                                  \
     X(REAL, discount, 0.99, 0, 1, "discount of future rewards")                             \

@@ -243,6 +243,7 @@ int nn_routine_run(nn_routine *r);
 
 nn_var nn_linear(nn_list x, nn_var W, nn_var b, nn_act act); /* act(x W + b); b may be NN_NONE */
 nn_var nn_fold_mask(nn_var W, nn_var C);                     /* W with the mask C multiplied in */
+nn_var nn_layer_norm(nn_var x, nn_var gain, nn_var shift, nn_act act); /* of N members: (N,1,D) */
 nn_var nn_lstm(nn_var gates, nn_var W, nn_var state, nn_var reset);
 
 /* Images are rows of channels × height × width numbers. W is (1, channels·kernel², filters) for the
@@ -307,7 +308,11 @@ nn_var nn_dense(nn_group *group, const char *name, nn_list x, int N, bool shared
 nn_var nn_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, int width,
               nn_act act, int units);
 
-/* The same with a mask (1, inputs, N) folded into the first layer: member n sees input i where
+/* The same with a layer norm before each `act`. */
+nn_var nn_norm_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, int width,
+                   nn_act act, int units);
+
+/* The perceptrons with a mask (1, inputs, N) folded into the first layer: member n sees input i where
  * C[i, n] is open. */
 nn_var nn_masked_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
                      int width, nn_act act, int units);

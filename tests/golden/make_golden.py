@@ -157,6 +157,12 @@ def lstm_layer(x, y, Wx, bx, Wh, reset, Wo, bo):
     return h[..., :3] @ Wo[0] + bo[0, 0]
 
 
+def layer_norm(x, gain, shift):
+    N, _, D = gain.shape
+    z = F.layer_norm(x.reshape(*x.shape[:2], N, D), (D,))
+    return (z * gain[:, 0] + shift[:, 0]).reshape(x.shape)
+
+
 def auto_weight(a, b, c, w):
     return sum(L / (2 * w[0, 0, k] ** 2) + torch.log(1 + w[0, 0, k] ** 2) for k, L in enumerate((a, b, c)))
 
@@ -217,6 +223,10 @@ CASES = [  # name, operands (name, T, B, D, low, high[, "binary" or "index"]), f
     ("pick", [("x", *ROWS, 2, *U), ("_at", 5, 4, 1, -1, 3, "index")], lambda x, at: 1.5 * pick(x, at)),
     ("sub", [("x", *ROWS, 5, *U), ("y", *ROWS, 5, *U), ("z", 1, 4, 1, *U)], lambda x, y, z: x - y - z),
     ("broadcast", [("_like", *ROWS, 5, *U), ("y", 1, 1, 5, *U), ("z", 3, 4, 1, *U)], lambda x, y, z: y.expand_as(x) * z.expand_as(x)),
+    ("layer_norm", [("x", *ROWS, 5, -2, 2), ("gain", 1, 1, 5, 0.5, 2), ("shift", 1, 1, 5, *U)],
+     lambda x, g, s: torch.tanh(layer_norm(x, g, s))),
+    ("layer_norm_bank", [("x", 5, 16, 12, -1, 3), ("gain", 3, 1, 4, 0.5, 2), ("shift", 3, 1, 4, *U)],
+     lambda x, g, s: F.relu(layer_norm(x, g, s))),
 ]
 
 

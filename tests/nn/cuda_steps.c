@@ -11,7 +11,7 @@
 #include "cuda_pair.h"
 #include "nn_steps.h"
 
-static const sac_sizes SAC = {.obs = 17, .act = 6, .width = 80, .batch = 130};
+static const sac_sizes SAC = {.obs = 17, .act = 6, .width = 80, .batch = 130, .norm = true};
 static const fnvae_sizes SMALL = {
     .d = 5, .m = 2, .p = 3, .q = 2, .encoder = 24, .bank = 16, .dense = 20, .T = 9, .B = 37};
 static const fnvae_sizes LARGE = {
@@ -136,7 +136,7 @@ static void steps_equal_the_cpu(void **state)
 static void tiny_steps_equal_the_cpu(void **state)
 {
     (void)state;
-    sac_sizes sac = {.obs = 5, .act = 2, .width = 16, .batch = 12};
+    sac_sizes sac = {.obs = 5, .act = 2, .width = 16, .batch = 12, .norm = true};
     fnvae_sizes z = {
         .d = 2, .m = 1, .p = 2, .q = 1, .encoder = 72, .bank = 6, .dense = 8, .T = 3, .B = 4};
     memset(&first, 0, sizeof first);

@@ -50,6 +50,14 @@ static nn_var case_linear_wide(const nn_var *v)
 {
     return nn_linear(NN_IN(v[0]), v[1], v[2], NN_ELU);
 }
+static nn_var case_layer_norm(const nn_var *v)
+{
+    return nn_layer_norm(v[0], v[1], v[2], NN_TANH);
+}
+static nn_var case_layer_norm_bank(const nn_var *v)
+{
+    return nn_layer_norm(v[0], v[1], v[2], NN_RELU);
+}
 static nn_var case_fold_mask(const nn_var *v)
 {
     return nn_fold_mask(v[0], v[1]);
@@ -329,6 +337,12 @@ static const nn_case nn_cases[] = {
       {"W3", 3, 4, 1, -1, 1},
       {"b3", 3, 1, 1, -1, 1}},
      case_masked_bank},
+    {"layer_norm",
+     {{"x", ROWS, 5, -2, 2}, {"gain", 1, 1, 5, 0.5, 2}, {"shift", 1, 1, 5, -1, 1}},
+     case_layer_norm},
+    {"layer_norm_bank",
+     {{"x", 5, 16, 12, -1, 3}, {"gain", 3, 1, 4, 0.5, 2}, {"shift", 3, 1, 4, -1, 1}},
+     case_layer_norm_bank},
     {"lstm_layer",
      {{"x", 5, 3, 2, -1, 1},
       {"y", 5, 3, 1, -1, 1},

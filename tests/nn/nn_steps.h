@@ -60,6 +60,7 @@ typedef struct sac_step {
 
 typedef struct sac_sizes {
     int obs, act, width, batch;
+    bool norm; /* critics have layer norms */
 } sac_sizes;
 
 /* A squashed Gaussian action and its log-probability. */
@@ -75,7 +76,9 @@ static inline nn_var sac_policy(nn_group *actor, nn_var obs, sac_sizes z, nn_var
 
 static inline nn_var sac_q(nn_group *critic, nn_var obs, nn_var act, sac_sizes z)
 {
-    return nn_mlp(critic, "q", NN_IN(obs, act), 2, 2, z.width, NN_RELU, 1);
+    nn_list x = NN_IN(obs, act);
+    if (z.norm) return nn_norm_mlp(critic, "q", x, 2, 2, z.width, NN_RELU, 1);
+    return nn_mlp(critic, "q", x, 2, 2, z.width, NN_RELU, 1);
 }
 
 static inline int sac_step_new(sac_step *s, nn_backend *b, sac_sizes z, int replicas,

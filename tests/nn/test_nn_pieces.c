@@ -31,7 +31,7 @@ static void take(made *m, nn_group *g, int replicas)
 }
 
 static made expected, found;
-static const sac_sizes SAC = {.obs = 5, .act = 2, .width = 16, .batch = 12};
+static const sac_sizes SAC = {.obs = 5, .act = 2, .width = 16, .batch = 12, .norm = true};
 static const fnvae_sizes FNVAE = {
     .d = 3, .m = 2, .p = 2, .q = 2, .encoder = 8, .bank = 6, .dense = 8, .T = 4, .B = 5};
 static const uint64_t seeds[] = {3, 4};

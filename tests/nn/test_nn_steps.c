@@ -10,7 +10,7 @@
 
 #include "nn_steps.h"
 
-static const sac_sizes SAC = {.obs = 17, .act = 6, .width = 80, .batch = 130};
+static const sac_sizes SAC = {.obs = 17, .act = 6, .width = 80, .batch = 130, .norm = true};
 static const fnvae_sizes FNVAE = {
     .d = 5, .m = 2, .p = 3, .q = 2, .encoder = 24, .bank = 16, .dense = 20, .T = 9, .B = 37};
 enum { STEPS = 3, MOST = 200000 };
@@ -104,7 +104,7 @@ static void every_failed_allocation_is_survived(void **state)
 {
     (void)state;
     const uint64_t seed = 1;
-    const sac_sizes sac_small = {3, 1, 8, 4};
+    const sac_sizes sac_small = {3, 1, 8, 4, true};
     const fnvae_sizes vae_small = {
         .d = 3, .m = 1, .p = 2, .q = 1, .encoder = 4, .bank = 3, .dense = 4, .T = 3, .B = 2};
     uint64_t before = mem_held();

@@ -7,6 +7,7 @@
  *   WHOLE or PRODUCT  name_forward and name_backward */
 X(linear, PRODUCT)
 X(fold_mask, WHOLE)
+X(layer_norm, WHOLE)
 X(lstm, PRODUCT)
 X(conv2d, PRODUCT)
 X(conv2d_transpose, PRODUCT)
