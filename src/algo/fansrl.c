@@ -345,6 +345,7 @@ static fans_option_group_fn *const groups[] = {fansrl_option_group, fnvae_option
 static const fans_preset presets[] = {
     {"paper", FNVAE_PRESET_PAPER "p = 20\nq = 20\nupdates = 3000\nlr_end = 3e-4\n"},
     {"standard", FNVAE_PRESET_STANDARD "updates = 3000\nlr_end = 3e-4\n"},
+    {"classic", FNVAE_PRESET_STANDARD "updates = 3000\nlr_end = 3e-4\n"},
     {"small", FNVAE_PRESET_SMALL "p = 4\nq = 4\nupdates = 1500\nlr_end = 3e-4\n"
                                  "[fans]\nmodel_every = 50\nrefresh = 1000\n"},
     {0}};

@@ -11,7 +11,13 @@ static fans_option_group_fn *const groups[] = {sac_option_group, replay_option_g
 
 /* Of SAC under all methods. */
 static const fans_preset presets[] = {
-    {"paper", ""}, {"standard", ""}, {"small", "[sac]\nupdate_every = 5\n"}, {0}};
+    {"paper", ""},
+    {"standard", ""},
+    {"small", "[sac]\nupdate_every = 5\ntau = 0.05\n"},
+    /* plain SAC, as the paper and version 0.1 have it */
+    {"classic", "[sac]\nlr = 3e-4\ntau = 0.005\ndiscount = 0.99\npersist = false\n"
+                "[replay]\nnormalize = false\n"},
+    {0}};
 
 const fans_algo_def algo_sac = {.abi = FANS_ALGO_ABI,
                                 .name = "sac",

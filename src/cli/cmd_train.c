@@ -340,7 +340,7 @@ int cmd_train(int argc, char **argv)
         ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "override a config key"),
         ARG_TEXT("algo", "A[,B...]", &w.algos,
                  "algorithms, see `fans list algos` (train.algo: sac)"),
-        ARG_TEXT("preset", "P", &w.preset, "paper, standard (default) or small"),
+        ARG_TEXT("preset", "P", &w.preset, "paper, standard (default), small or classic"),
         ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the first run (0)"),
         ARG_INT("seeds", &w.seeds, 1, 1024, "number of seeds to train at once (1)"),
         ARG_TEXT("out", "DIR", &w.out,

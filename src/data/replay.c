@@ -311,6 +311,16 @@ void replay_hindsight(const replay *r, int replica, int n, const int32_t *at, in
     }
 }
 
+void replay_persist(const replay *r, int replica, int n, const int32_t *at, const int32_t *next,
+                    int32_t *to)
+{
+    for (int k = 0; k < n; k++) {
+        cursor from = cursor_at(r, replica, at[k]), end = cursor_at(r, replica, next[k]);
+        bool same = r->segment[from.at] == r->segment[end.at];
+        to[k] = same || lived_before(from, 1) == 0 ? next[k] : at[k];
+    }
+}
+
 void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows, bool *same)
 {
     cursor c = cursor_at(r, replica, at);

@@ -75,6 +75,12 @@ void replay_ahead(const replay *r, int replica, int n, const int32_t *at, int st
 void replay_hindsight(const replay *r, int replica, int n, const int32_t *at, int steps,
                       int32_t *to);
 
+/* For each of n rows with its successor: the successor; or, if the segment ends between them, the
+ * row itself, unless its segment began there: a belief knows too little of it then, and where every
+ * step is a segment the factors move by little. */
+void replay_persist(const replay *r, int replica, int n, const int32_t *at, const int32_t *next,
+                    int32_t *to);
+
 /* The `count` steps before a row, the latest first; -1 where the ring has none. `same` says whether
  * a step belongs to the row's episode. */
 void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows, bool *same);

@@ -1,6 +1,7 @@
 /* agent.c - combines a replay, a context and SAC. */
 #include "learn/agent.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,7 +14,7 @@ OPTIONS_GROUP(replay_option_group, replay_options, "replay", "the replay buffer"
 static const double NORM_BOUND = 10; /* of all inputs, if observations are normalised */
 
 struct agent {
-    const sac_options *so;
+    sac_options *so;
     const replay_options *ro;
     int replicas, worlds, rows, obs, act, inputs;
     context c;
@@ -30,6 +31,7 @@ struct agent {
     const char *held_by;
     stage batch;                             /* the inputs of an update, including the context's: */
     staged at, next, critic_at, critic_next; /* rows; hindsight: rows of the critics' context */
+    staged context_next; /* rows of the successors' context, if it may persist */
     staged reward, rest; /* n-step: sums, and discounts of the value after them */
     staged shift, scale; /* units of all inputs */
     staged here;         /* (1, worlds, inputs) */
@@ -129,6 +131,13 @@ static void record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
     in->next_critic = record_input(a, next, a->critic_next.var, true);
 }
 
+/* Where a factor may jump to anywhere within an episode, the value of what came is mostly noise:
+ * targets then take the context of the step itself for its successor. */
+static bool persists(const agent *a)
+{
+    return a->c.stored && a->so->persist;
+}
+
 static int record_batch(agent *a, sac_inputs *in)
 {
     int rc = 0, B = a->so->batch;
@@ -141,7 +150,8 @@ static int record_batch(agent *a, sac_inputs *in)
     in->action = replay_action(a->replay, now);
     in->reward = replay_reward(a->replay, now);
     in->terminated = replay_terminated(a->replay, now);
-    in->next_actor = record_input(a, next, a->next.var, true);
+    if (persists(a)) stage_rows(&a->batch, &a->context_next, "context next", 1, B, 1);
+    in->next_actor = record_input(a, next, persists(a) ? a->context_next.var : a->next.var, true);
     record_hindsight(a, now, next, in);
     record_rewards(a, in);
     TRY(a->batch.rc);
@@ -180,6 +190,13 @@ static void check_length(const agent *a, const fans_algo_setup *s)
         a->held_by, (long long)a->hold, (long long)s->steps);
 }
 
+/* Looking 2/3 of an episode ahead suits most tasks; a longer view costs more than it shows. */
+static void find_discount(agent *a, int horizon)
+{
+    if (a->so->discount > 0) return;
+    a->so->discount = fmin(fmax(1 - 1.5 / horizon, 0.9), 0.99);
+}
+
 static void find_hold(agent *a)
 {
     bool longer = a->c.hold > a->so->random_steps;
@@ -207,6 +224,7 @@ int agent_new(agent **out, const fans_algo_setup *s, const context *c)
     if (c) a->c = *c;
     a->inputs = a->obs + a->c.width;
     find_hold(a);
+    find_discount(a, s->info->horizon);
     TRY(arena_new(&a->memory));
     TRY(open_replay(a, s));
     TRY(nn_graph_new(&a->g, s->backend, s->replicas, s->seeds));
@@ -357,8 +375,14 @@ static void draw_batch(void *arg, int r)
     if (a->so->n_step > 1)
         replay_ahead(a->replay, r, n, at, a->so->n_step, a->so->discount, next,
                      numbers_of(&a->reward, r), numbers_of(&a->rest, r));
+    const int32_t *context_next = next;
+    if (persists(a)) {
+        replay_persist(a->replay, r, n, at, next, rows_of(&a->context_next, r));
+        context_next = rows_of(&a->context_next, r);
+    }
     if (steps > 0) replay_hindsight(a->replay, r, n, at, steps, rows_of(&a->critic_at, r));
-    if (steps > 0) replay_hindsight(a->replay, r, n, next, steps, rows_of(&a->critic_next, r));
+    if (steps > 0)
+        replay_hindsight(a->replay, r, n, context_next, steps, rows_of(&a->critic_next, r));
     if (a->c.fill) a->c.fill(a->c.self, r, at, next);
 }
 

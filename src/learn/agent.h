@@ -11,7 +11,7 @@
 
 #define REPLAY_OPTIONS(X)                                              \
     X(INT, steps, 50000, 1, 1000000000, "latest steps kept, per seed") \
-    X(FLAG, normalize, false, "normalise observations by running mean and variance")
+    X(FLAG, normalize, true, "normalise observations by running mean and variance")
 OPTIONS_STRUCT(replay_options, REPLAY_OPTIONS)
 const option_group *replay_option_group(void);
 

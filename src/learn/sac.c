@@ -43,7 +43,8 @@ static nn_var record_mlp(const sac *s, nn_group *group, const char *name, nn_lis
                          int norm, int units)
 {
     int hidden = s->o.hidden, width = s->o.width;
-    if (s->o.layer_norm >= norm) return nn_norm_mlp(group, name, x, N, hidden, width, NN_RELU, units);
+    if (s->o.layer_norm >= norm)
+        return nn_norm_mlp(group, name, x, N, hidden, width, NN_RELU, units);
     return nn_mlp(group, name, x, N, hidden, width, NN_RELU, units);
 }
 
@@ -68,8 +69,7 @@ static void record_critic(sac *s, const sac_inputs *in)
     nn_var q = nn_min(record_q(s, s->target, in->next_critic, next.action));
     nn_var discount =
         in->discount.graph ? in->discount : nn_scalar(s->g, "discount", s->o.discount);
-    nn_var reward = nn_affine(in->reward, s->o.reward_scale, 0);
-    nn_var y = nn_td_target(reward, in->terminated, q, next.logp, s->temp_value, discount);
+    nn_var y = nn_td_target(in->reward, in->terminated, q, next.logp, s->temp_value, discount);
     nn_var now = record_q(s, s->critic, in->critic, in->action);
     s->critic_loss = nn_affine(nn_mse(now, y, in->weight), 0.5, 0);
 }

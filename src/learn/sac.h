@@ -10,22 +10,22 @@
 #include "base/config.h"
 #include "data/state.h"
 
-#define SAC_OPTIONS(X)                                                                      \
-    X(INT, hidden, 2, 1, 8, "hidden layers of the policy and the critics")                  \
-    X(INT, width, 256, 1, 8192, "units of a hidden layer")                                  \
-    X(CHOICE, layer_norm, 1, "off|critics|all", "networks with layer norms")                \
-    X(REAL, reward_scale, 1, 1e-6, 1e6, "factor on rewards")                                \
-    X(REAL, lr, 3e-4, 1e-8, 1, "learning rate of policy, critics and temperature")          \
-    X(INT, batch, 256, 1, 65536, "transitions per update")                                  \
-    X(REAL, discount, 0.99, 0, 1, "discount of future rewards")                             \
-    X(INT, n_step, 1, 1, 1000, "rewards summed in a critic's target before it bootstraps")  \
-    X(REAL, tau, 0.005, 1e-6, 1, "fraction by which the target critics follow, per update") \
-    X(REAL, temp, 1, 1e-6, 1000, "initial temperature")                                     \
-    X(FLAG, auto_temp, true, "learn the temperature to keep the entropy at its target")     \
-    X(REAL, target_entropy, -1, -100, 100, "target entropy, per dimension of the action")   \
-    X(REAL, clip, 0, 0, 1e6, "largest gradient norm; 0: unlimited")                         \
-    X(INT, random_steps, 1000, 0, 1000000000, "first steps of a seed, with random actions") \
-    X(INT, update_every, 1, 1, 1000000, "steps of a seed between rounds of updates")        \
+#define SAC_OPTIONS(X)                                                                       \
+    X(INT, hidden, 2, 1, 8, "hidden layers of the policy and the critics")                   \
+    X(INT, width, 256, 1, 8192, "units of a hidden layer")                                   \
+    X(CHOICE, layer_norm, 0, "off|critics|all", "networks with layer norms")                 \
+    X(REAL, lr, 1e-3, 1e-8, 1, "learning rate of policy, critics and temperature")           \
+    X(INT, batch, 256, 1, 65536, "transitions per update")                                   \
+    X(REAL, discount, 0, 0, 1, "discount of future rewards; 0: by the horizon")              \
+    X(INT, n_step, 1, 1, 1000, "rewards summed in a critic's target before it bootstraps")   \
+    X(FLAG, persist, true, "targets ignore changes within an episode: the context persists") \
+    X(REAL, tau, 0.02, 1e-6, 1, "fraction by which the target critics follow, per update")  \
+    X(REAL, temp, 1, 1e-6, 1000, "initial temperature")                                      \
+    X(FLAG, auto_temp, true, "learn the temperature to keep the entropy at its target")      \
+    X(REAL, target_entropy, -1, -100, 100, "target entropy, per dimension of the action")    \
+    X(REAL, clip, 0, 0, 1e6, "largest gradient norm; 0: unlimited")                          \
+    X(INT, random_steps, 1000, 0, 1000000000, "first steps of a seed, with random actions")  \
+    X(INT, update_every, 1, 1, 1000000, "steps of a seed between rounds of updates")         \
     X(INT, updates, 1, 0, 1000000, "updates in a round")
 OPTIONS_STRUCT(sac_options, SAC_OPTIONS)
 const option_group *sac_option_group(void);

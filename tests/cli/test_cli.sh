@@ -128,7 +128,7 @@ refuses 1 "/no/such: there is no such folder" graph /no/such
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
 refuses 2 "--set change.wind.offset: [change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
 refuses 2 "train: --seed 2147483647 --seeds 2: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
-refuses 2 "train: --preset: there is no preset 'tiny'; choose paper, standard or small" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
+refuses 2 "train: --preset: there is no preset 'tiny'; choose paper, standard, small or classic" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
 warns "sac.random_steps = 500: all 200 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo sac --steps 200 --threads 1 --out "$runs/w"
 refuses 1 "$runs/w: holds a different run" train "$configs/pendulum.ini" --algo sac --steps 200 --seed 5 --out "$runs/w" # and no warning
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"

@@ -207,6 +207,22 @@ static void segments_need_not_be_episodes(void **unused)
     replay_free(r);
 }
 
+/* Where a segment ends within an episode, a row stands for its successor; unless it is the first of
+ * its segment. */
+static void a_context_persists_beyond_its_segment(void **unused)
+{
+    (void)unused;
+    replay *r = new_replay(1, 30, 5);
+    static const int64_t segments[] = {0, 0, 0, 1, 2, 2, 2, 2, 2, 2};
+    for (int t = 0; t < 10; t++) step(r, t % 5 == 4, segments[t]); /* rows 0 to 4, 5 last; 6 to … */
+    static const int32_t at[] = {0, 1, 2, 3, 4, 6, 7, 1}, next[] = {1, 2, 3, 4, 5, 7, 8, 4};
+    static const int32_t wanted[] = {1, 2, 2, 4, 5, 7, 8, 1};
+    int32_t to[COUNT(at)];
+    replay_persist(r, 0, COUNT(at), at, next, to);
+    for (size_t i = 0; i < COUNT(at); i++) assert_int_equal(to[i], wanted[i]);
+    replay_free(r);
+}
+
 /* Nothing follows the newest row, even if the next place holds an older row of the same segment. */
 static void nothing_is_later_than_the_newest_row(void **unused)
 {
@@ -404,6 +420,7 @@ int main(void)
         cmocka_unit_test(rows_come_back_in_the_order_they_were_lived),
         cmocka_unit_test(first_rows_see_later_ones_of_their_segment),
         cmocka_unit_test(segments_need_not_be_episodes),
+        cmocka_unit_test(a_context_persists_beyond_its_segment),
         cmocka_unit_test(nothing_is_later_than_the_newest_row),
         cmocka_unit_test(successors_lie_ahead_in_the_episode),
         cmocka_unit_test(steps_before_a_row_are_those_that_were_lived),

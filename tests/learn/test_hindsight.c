@@ -1,5 +1,6 @@
 /* test_hindsight.c - in the first steps of a segment critics see the belief after them, policies
- * the belief at the time. It includes the file that draws batches, because they are private. */
+ * the belief at the time; where a segment ends within an episode, the belief persists in targets.
+ * It includes the file that draws batches, because they are private. */
 #include "learn/agent.c" // NOLINT: on purpose
 
 #include "train/train_parts.h"
@@ -27,6 +28,22 @@ static spot find(const replay *r, int32_t at)
     return (spot){0};
 }
 
+/* How many successors keep the step's context: those at the end of a segment, within the episode.
+ */
+static int count_persistent(agent *who)
+{
+    const int32_t *at = rows_of(&who->at, 0), *next = rows_of(&who->next, 0);
+    const int32_t *context_next = rows_of(&who->context_next, 0);
+    int count = 0;
+    for (int k = 0; k < who->so->batch; k++) {
+        spot here = find(who->replay, at[k]), there = find(who->replay, next[k]);
+        bool ends = here.segment != there.segment && here.i > 0;
+        assert_int_equal(context_next[k], ends ? at[k] : next[k]);
+        count += ends;
+    }
+    return count;
+}
+
 /* A horizon of 25 in blocks of 7: some segments end within an episode, others at its end. */
 static void critics_see_later_rows_in_first_steps(void **state)
 {
@@ -45,7 +62,7 @@ static void critics_see_later_rows_in_first_steps(void **state)
     agent *who = t.training->agent;
     int batch = who->so->batch;
     draw_batch(who, 0);
-    const int32_t *at = rows_of(&who->at, 0), *next = rows_of(&who->next, 0);
+    const int32_t *at = rows_of(&who->at, 0), *next = rows_of(&who->context_next, 0);
     const int32_t *critic_at = rows_of(&who->critic_at, 0);
     const int32_t *critic_next = rows_of(&who->critic_next, 0);
     for (int k = 0; k < 2 * batch; k++) {
@@ -62,6 +79,7 @@ static void critics_see_later_rows_in_first_steps(void **state)
         stayed += z.i == a.i;
     }
     assert_true(moved > batch / 4 && stayed > batch / 2);
+    assert_true(count_persistent(who) > batch / 20);
     rig_close(&t);
     rig_remove(folder);
 }

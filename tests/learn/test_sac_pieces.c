@@ -24,6 +24,7 @@ static void learn(learned *out, nn_backend *b, bool hindsight)
     o.width = 16;
     o.batch = RIG_BATCH;
     o.lr = 0.01;
+    o.layer_norm = hindsight ? NORM_ALL : NORM_OFF;
     rng r = rng_stream(2, "batches", 0), life = rng_stream(1, "life", 0);
     assert_int_equal(sac_rig_new(&t, b, &o, REPLICAS, seeds), 0);
     sac_rig_live(&t, REPLICAS, &life);

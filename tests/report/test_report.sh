@@ -153,7 +153,7 @@ shows "1 run on 1 task" "A &quot;title&quot; &amp; &lt;more&gt;"
 lacks "Final returns"
 train swing sac --seeds 3 "${small[@]}" --set sac.lr=0.01 --out "$folder/runs/other"
 report "$folder/runs"
-shows "sac · lr=0.01" "sac · lr=0.0003"
+shows "sac · lr=0.01" "sac · lr=0.001"
 rm -r "$folder/runs/other"
 cp -r "$folder/runs" "$folder/cut"
 rm "$folder"/cut/swing-sac/seed-1/result.json
