@@ -36,7 +36,8 @@ enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
     X(REAL, floor, 0.5, 1e-6, 1e6, "lower bound on the belief's scale")                          \
     X(FLAG, log_std, false, "also show the belief's log standard deviations")                    \
     X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief") \
-    X(FLAG, compact, true, "hide what has no path to the reward in the graph")
+    X(FLAG, compact, true, "hide what has no path to the reward in the graph")                   \
+    X(REAL, relabel, 0.5, 0, 1, "share of a batch learned under other reward factors")
 OPTIONS_STRUCT(fansrl_options, FANSRL_OPTIONS)
 static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the agent that adapts",
                      FANSRL_OPTIONS);
@@ -50,6 +51,7 @@ typedef struct fansrl {
     inference theta;
     causal_graph *graph;
     compact seen;
+    relabel *relabel;
     bool *graph_left; /* [replicas]: graph.json is written */
     rng *windows;     /* [replicas] */
     pool *pool;
@@ -108,6 +110,46 @@ static void show(const void *self, int replica, units obs, units theta)
     compact_show(&((const fansrl *)self)->seen, replica, obs, theta);
 }
 
+/* ---- rewards under other factors ------------------------------------------------------------- */
+
+/* p_beta on rows of the replay. */
+static nn_var expect_reward(void *self, nn_var now, nn_var next, nn_var numbers)
+{
+    fnvae *f = ((fansrl *)self)->theta.model;
+    const replay *r = f->replay;
+    fnvae_lived x = {replay_obs(r, now), replay_action(r, now), replay_reward(r, now),
+                     replay_obs(r, next)};
+    return fnvae_record_reward(f, x, nn_slice(numbers, f->z.p, f->z.q));
+}
+
+static nn_var observed_reward(void *self, nn_var now)
+{
+    const fnvae *f = ((fansrl *)self)->theta.model;
+    return fnvae_record_observed(f, replay_reward(f->replay, now));
+}
+
+static float reward_unit(const void *self, int replica)
+{
+    return fnvae_reward_unit(((const fansrl *)self)->theta.model, replica);
+}
+
+/* theta_r touches the reward alone: it has no edge to a state. Its log_std goes with it. */
+static void reward_factors(const void *self, int replica, float *which)
+{
+    const fansrl *a = self;
+    int p = a->fo->p, n = p + a->fo->q;
+    (void)replica;
+    for (int k = 0; k < a->width; k++) which[k] = k % n >= p;
+}
+
+static int open_relabel(fansrl *a, const fans_algo_setup *s)
+{
+    relabel_model m = {a, expect_reward, observed_reward, reward_unit, reward_factors};
+    if (a->o->relabel == 0) return 0;
+    return relabel_new(&a->relabel, fans_options(s, "relabel"), a->o->relabel, m, s->seeds,
+                       s->replicas);
+}
+
 /* ---- learning -------------------------------------------------------------------------------- */
 
 /* The update that should be done by now: they are spread over the second half of the initial steps.
@@ -164,7 +206,8 @@ static int update(void *self)
     fansrl *a = self;
     if (!is_graph_fixed(a)) return learn_graph(a);
     int64_t updates = (int64_t)agent_rounds(a->agent, a->o->model_every) * a->o->model_updates;
-    int rc = inference_learn(&a->theta, updates, a->windows, a->pool);
+    int rc = a->relabel && updates > 0 ? relabel_look(a->relabel, agent_steps(a->agent)) : 0;
+    if (rc == 0) rc = inference_learn(&a->theta, updates, a->windows, a->pool);
     return rc == 0 && agent_rounds(a->agent, a->o->refresh) ? refresh_all(a) : rc;
 }
 
@@ -173,6 +216,7 @@ static int update(void *self)
 static void free_fansrl(void *self)
 {
     fansrl *a = self;
+    relabel_free(a->relabel);
     inference_free(&a->theta);
     causal_graph_free(a->graph);
     arena_free(a->memory);
@@ -220,13 +264,17 @@ out:
 
 static int plan(void *self, sac_also *also)
 {
+    fansrl *a = self;
     (void)also; /* SAC's losses do not reach the model */
-    return inference_plan(&((fansrl *)self)->theta);
+    int rc = a->relabel ? relabel_plan(a->relabel) : 0;
+    return rc < 0 ? rc : inference_plan(&a->theta);
 }
 
 static int ready(void *self)
 {
-    return inference_ready(&((fansrl *)self)->theta);
+    fansrl *a = self;
+    int rc = a->relabel ? relabel_ready(a->relabel) : 0;
+    return rc < 0 ? rc : inference_ready(&a->theta);
 }
 
 static int claim(fansrl *a, const uint64_t *seeds)
@@ -252,6 +300,7 @@ static void list_state(void *self, int r, state_list *s)
     fnvae_state(a->theta.model, r, s);
     compact_state(&a->seen, r, s);
     state_add_number(s, "fans/windows", FANS_U64, &a->windows[r].drawn);
+    if (a->relabel) relabel_state(a->relabel, r, s);
 }
 
 static void list_carried(void *self, int r, state_list *s)
@@ -261,7 +310,9 @@ static void list_carried(void *self, int r, state_list *s)
 
 static void scalars(void *self, int r, fans_scalar_fn *emit, void *user)
 {
-    fnvae_scalars(((fansrl *)self)->theta.model, r, emit, user);
+    fansrl *a = self;
+    fnvae_scalars(a->theta.model, r, emit, user);
+    if (a->relabel) relabel_scalars(a->relabel, r, emit, user);
 }
 
 static const float *belief_of(void *self, int row, int *n)
@@ -297,6 +348,7 @@ static context context_of(fansrl *a)
                      .hindsight = a->o->hindsight,
                      .hold = a->o->initial,
                      .held_by = "fans.initial",
+                     .relabel = a->relabel,
                      .free = free_fansrl,
                      .start = start,
                      .look = look,
@@ -328,6 +380,7 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
     a->width = (a->fo->p + a->fo->q) * (a->o->log_std ? 2 : 1);
     TRY(check_options(a));
     TRY(claim(a, s->seeds));
+    TRY(open_relabel(a, s));
     context c = context_of(a);
     rc = agent_new(&a->agent, s, &c); /* frees the context when it fails */
     if (rc == 0) *agent_out = a->agent;
@@ -337,7 +390,7 @@ out:
     return rc;
 }
 
-static fans_option_group_fn *const groups[] = {fansrl_option_group, fnvae_option_group,
+static fans_option_group_fn *const groups[] = {fansrl_option_group, relabel_option_group, fnvae_option_group,
                                                sac_option_group, replay_option_group, NULL};
 
 /* The model's sizes, and differences because it keeps learning: fewer updates to start with, and a

@@ -8,6 +8,7 @@
 #include "learn/fnvae.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -102,6 +103,19 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
                        NN_IN(theta_r), f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
+/* p_beta2: dense, and nothing but theta_r and the step may enter. */
+nn_var fnvae_record_beta2(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
+{
+    nn_list x = fnvae_reward_list(f, s, a, s1, theta_r);
+    return nn_gain_mlp(f->group[FNVAE_BETA], "pred", x, x, NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
+}
+
+/* What to expect without theta. */
+static nn_var record_plain(fnvae *f, int group, nn_list x, int n)
+{
+    return nn_mlp(f->group[group], "plain", x, 1, 2, f->o.dense, NN_TANH, n);
+}
+
 /* ---- what networks read ---------------------------------------------------------------------- */
 
 static nn_var in_units(const fnvae *f, int scale, nn_var x)
@@ -119,6 +133,20 @@ fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
                         .change = change,
                         .state_s = NN_NONE,
                         .state_r = NN_NONE};
+}
+
+nn_var fnvae_record_reward(fnvae *f, fnvae_lived x, nn_var theta_r)
+{
+    fnvae_seen seen = fnvae_record_seen(f, x, NN_NONE);
+    if (getenv("BETA1")) return fnvae_record_beta1(f, seen.s, seen.a, seen.s1, theta_r);
+    nn_var r = fnvae_record_beta2(f, seen.s, seen.a, seen.s1, theta_r);
+    if (fnvae_first(f) == 0) return r;
+    return nn_add(r, record_plain(f, FNVAE_PLAIN_R, NN_IN(seen.s, seen.a, seen.s1), 1));
+}
+
+nn_var fnvae_record_observed(const fnvae *f, nn_var reward)
+{
+    return in_units(f, SCALE_R, reward);
 }
 
 /* Other rows of the same windows. */
@@ -152,7 +180,7 @@ static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, fnvae_p
 {
     nn_group *g = f->group[group];
     int n = nn_shape_of(target).D;
-    nn_var plain = nn_mlp(g, "plain", x, 1, 2, f->o.dense, NN_TANH, n);
+    nn_var plain = record_plain(f, group, x, n);
     nn_var log_sd = nn_clip(nn_param(g, "plain_sd", 1, 1, n, NN_INIT_ZERO, 0), -7, 2);
     nn_var all = nn_broadcast(log_sd, plain);
     if (!known->cost.graph) {

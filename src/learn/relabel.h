@@ -1,0 +1,70 @@
+/* relabel.h - experience under other factors: what a transition would have been worth.
+ *
+ * A factor that touches the reward alone leaves a transition as it was. It can then be learned from
+ * under any value of that factor, with the reward that a model gives for it. So a share of each
+ * batch is relabelled: both ends of the transition get other context numbers, drawn from those
+ * stored with the replay's rows, and the reward changes by as much as the model says,
+ *
+ *     r' = r + m(s, a, s', θ') - m(s, a, s', θ)
+ *
+ * What the model does not explain stays as it was. A gate compares the model with steps it has not
+ * learned from yet, and closes while its error is not small against the changes it would make.
+ *
+ * All is recorded with the batch; the host draws row numbers. docs/explanation/experience.md has
+ * the reasons. */
+#ifndef LEARN_RELABEL_H
+#define LEARN_RELABEL_H
+
+#include "base/options.h"
+#include "data/replay.h"
+#include "learn/staged.h"
+
+#define RELABEL_OPTIONS(X)                                                                       \
+    X(CHOICE, factors, 0, "lived|between|beyond",                                                \
+      "other factors: of one stored row, between those of two, or up to half as far beyond")     \
+    X(FLAG, residual, true, "keep what the reward model does not explain")                       \
+    X(REAL, error, 0.5, 0, 1e9,                                                                  \
+      "held-out error, as a fraction of the reward's change, at which relabelling stops")        \
+    X(FLAG, all, false, "relabel factors of the dynamics too, as if they touched nothing")
+OPTIONS_STRUCT(relabel_options, RELABEL_OPTIONS)
+const option_group *relabel_option_group(void);
+
+/* A model of the reward, in its own units. */
+typedef struct relabel_model {
+    void *self;
+    /* Records the reward of transitions (rows of the replay) under context numbers: (1, B, 1). */
+    nn_var (*expect)(void *self, nn_var now, nn_var next, nn_var numbers);
+    nn_var (*observed)(void *self, nn_var now);    /* the reward that came, in the same units */
+    float (*unit)(const void *self, int replica); /* a unit in reward; NULL: 1 */
+    /* Sets which of the context's numbers are of factors that touch the reward alone. */
+    void (*which)(const void *self, int replica, float *numbers);
+} relabel_model;
+
+typedef struct relabel relabel;
+int relabel_new(relabel **out, const relabel_options *o, double share, relabel_model m,
+                const uint64_t *seeds, int replicas);
+void relabel_free(relabel *x);
+
+/* ---- recording: in this order, by the agent -------------------------------------------------- */
+
+/* Records the inputs of a batch `now` and its successors `next`, of a replay whose column 0 has the
+ * context. */
+int relabel_record(relabel *x, stage *t, const replay *r, nn_var now, nn_var next);
+nn_var relabel_numbers(const relabel *x, nn_var numbers); /* relabelled, at either end */
+nn_var relabel_reward(const relabel *x, nn_var reward);
+int relabel_plan(relabel *x);
+int relabel_ready(relabel *x); /* after the commit */
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+/* Decides what to relabel in a batch of one replica, on any thread. */
+void relabel_draw(relabel *x, int replica, const int32_t *at);
+
+/* Compares the model with the newest steps since the last time, and moves the gate. `steps` are
+ * those of a seed so far. Call it before the model learns from them. */
+int relabel_look(relabel *x, int64_t steps);
+
+void relabel_state(relabel *x, int replica, state_list *s);
+void relabel_scalars(const relabel *x, int replica, fans_scalar_fn *emit, void *user);
+
+#endif
