@@ -43,7 +43,7 @@ static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the 
                      FANSRL_OPTIONS);
 
 typedef struct fansrl {
-    const fansrl_options *o;
+    fansrl_options *o;
     fnvae_options *fo;
     const fans_env_info *info;
     int replicas, worlds, rows, width; /* width: numbers of a belief */
@@ -142,12 +142,9 @@ static void reward_factors(const void *self, int replica, float *which)
     for (int k = 0; k < a->width; k++) which[k] = k % n >= p;
 }
 
-static int open_relabel(fansrl *a, const fans_algo_setup *s)
+static relabel_model reward_model(fansrl *a)
 {
-    relabel_model m = {a, expect_reward, observed_reward, reward_unit, reward_factors};
-    if (a->o->relabel == 0) return 0;
-    return relabel_new(&a->relabel, fans_options(s, "relabel"), a->o->relabel, m, s->seeds,
-                       s->replicas);
+    return (relabel_model){a, expect_reward, observed_reward, reward_unit, reward_factors};
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -380,7 +377,7 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
     a->width = (a->fo->p + a->fo->q) * (a->o->log_std ? 2 : 1);
     TRY(check_options(a));
     TRY(claim(a, s->seeds));
-    TRY(open_relabel(a, s));
+    TRY(relabel_new(&a->relabel, s, &a->o->relabel, "fans.relabel", reward_model(a)));
     context c = context_of(a);
     rc = agent_new(&a->agent, s, &c); /* frees the context when it fails */
     if (rc == 0) *agent_out = a->agent;
@@ -390,8 +387,9 @@ out:
     return rc;
 }
 
-static fans_option_group_fn *const groups[] = {fansrl_option_group, relabel_option_group, fnvae_option_group,
-                                               sac_option_group, replay_option_group, NULL};
+static fans_option_group_fn *const groups[] = {fansrl_option_group, relabel_option_group,
+                                               fnvae_option_group,  sac_option_group,
+                                               replay_option_group, NULL};
 
 /* The model's sizes, and differences because it keeps learning: fewer updates to start with, and a
  * learning rate that keeps up with the policy. */

@@ -4,30 +4,33 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "learn/sac.h"
 
 OPTIONS_GROUP(relabel_option_group, relabel_options, "relabel",
               "experience under other factors, for methods that know what a factor touches",
               RELABEL_OPTIONS);
 
-enum { LIVED, BETWEEN, BEYOND }; /* the option `factors` */
-enum { SETTLED = 8 };            /* steps of a segment after which its numbers are no guess */
-enum { NEWEST = 64 };            /* steps that a look compares, at most */
-enum { LEAST = 100 };            /* held-out steps before the gate may open */
+enum { LIVED, BETWEEN, BEYOND };    /* the option `factors` */
+enum { SETTLED = 8 };               /* steps of a segment after which its numbers are no guess */
+enum { NEWEST = 64 };               /* steps that a look compares, at most */
+enum { LEAST = 100 };               /* held-out steps before the gate may open */
 static const double HORIZON = 1000; /* held-out steps that the gate remembers */
 
-enum { OWN, ONE, TWO, ROWS };      /* row numbers: of the segment itself, and of two others */
+enum { OWN, ONE, TWO, ROWS };       /* row numbers: of the segment itself, and of two others */
 enum { PLACE, CHOSEN, UNIT, HOWS }; /* between the two; 1 if relabelled; the reward's unit, or 0 */
 
 /* Transitions as they were, and under other factors. */
 typedef struct as_if {
-    staged rows, how;                       /* (1, B, ROWS), (1, B, HOWS) */
-    nn_var other;                           /* (1, B, width) */
+    staged rows, how;                        /* (1, B, ROWS), (1, B, HOWS) */
+    nn_var other;                            /* (1, B, width) */
     nn_var observed, expected, other_reward; /* (1, B, 1), in the model's units */
 } as_if;
 
-/* Held-out squared errors of one replica, and the squares of what relabelling changes. */
+/* Held-out steps of one replica: means of the model's squared error, of the square of what
+ * relabelling changes, and of their product. */
 typedef struct gate {
-    double error, change, open;
+    double error, change, both, open;
     int64_t seen; /* steps */
 } gate;
 
@@ -42,12 +45,12 @@ struct relabel {
     staged at, next; /* (1, NEWEST, 1): the steps of a look */
     nn_var miss, change;
     nn_plan *look;
-    gate *gates;          /* [replicas] */
-    rng *draws;           /* [replicas] */
-    int *looked;          /* [replicas]: steps in this look */
-    int32_t *scratch;     /* [replicas][5][most] */
+    gate *gates;           /* [replicas] */
+    rng *draws;            /* [replicas] */
+    int *looked;           /* [replicas]: steps in this look */
+    int32_t *scratch;      /* [replicas][5][most] */
     float *missed, *moved; /* [replicas][NEWEST] */
-    int64_t last;         /* steps at the last look */
+    int64_t last;          /* steps at the last look */
     arena *memory;
 };
 
@@ -62,18 +65,34 @@ void relabel_free(relabel *x)
     mem_free(x);
 }
 
-int relabel_new(relabel **out, const relabel_options *o, double share, relabel_model m,
-                const uint64_t *seeds, int replicas)
+/* A sum of rewards would need the model at every step of the sum. */
+static bool is_wanted(const fans_algo_setup *s, double *share, const char *name)
 {
-    size_t R = (size_t)replicas;
-    relabel *x = mem_alloc(sizeof *x);
+    const sac_options *so = fans_options(s, "sac");
+    if (*share > 0 && so->n_step > 1) {
+        text_add(s->warning,
+                 "%s = %g: only single rewards can be relabelled, so with "
+                 "sac.n_step = %d none are",
+                 name, *share, so->n_step);
+        *share = 0;
+    }
+    return *share > 0;
+}
+
+int relabel_new(relabel **out, const fans_algo_setup *s, double *share, const char *name,
+                relabel_model m)
+{
+    size_t R = (size_t)s->replicas;
     int rc = 0;
+    if (!is_wanted(s, share, name)) return 0;
+    relabel *x = mem_alloc(sizeof *x);
     if (!x) return FANS_ENOMEM;
-    *x = (relabel){.o = *o, .share = share, .m = m, .replicas = replicas};
+    *x = (relabel){.share = *share, .m = m, .replicas = s->replicas};
+    x->o = *(const relabel_options *)fans_options(s, "relabel");
     TRY(arena_new(&x->memory));
     TRY((x->draws = mem_alloc(R * sizeof *x->draws)) ? 0 : FANS_ENOMEM);
     TRY((x->gates = mem_alloc(R * sizeof *x->gates)) ? 0 : FANS_ENOMEM);
-    for (size_t r = 0; r < R; r++) x->draws[r] = rng_stream(seeds[r], "relabel", 0);
+    for (size_t r = 0; r < R; r++) x->draws[r] = rng_stream(s->seeds[r], "relabel", 0);
     *out = x;
     return 0;
 out:
@@ -159,6 +178,11 @@ nn_var relabel_reward(const relabel *x, nn_var reward)
     return nn_add(reward, nn_detach(more));
 }
 
+nn_var relabel_cost(const relabel *x)
+{
+    return nn_mse(x->batch_if.expected, x->batch_if.observed, NN_NONE);
+}
+
 int relabel_plan(relabel *x)
 {
     nn_var wanted[] = {x->miss, x->change};
@@ -237,18 +261,27 @@ static int list_newest(const relabel *x, int replica, int each, int32_t *at, int
     return count;
 }
 
-/* Open while the error is below half the limit, closed above the limit. */
+/* How much of a change the rewards bear out. With other factors in place of the right ones a model
+ * must err more, by the square of the change: then this is 1. Where factors have no effect they are
+ * as good as the right ones: 0. */
+static double slope(const gate *g)
+{
+    return g->change > 0 ? 1 - 2 * g->both / g->change : 0;
+}
+
+/* Open while both faults are below half the limit, closed when one is above it. */
 static double open_by(const relabel *x, const gate *g)
 {
-    double limit = x->o.error * g->change, room = 2 - 2 * g->error / limit;
-    if (g->seen < LEAST || !(room > 0)) return 0; /* closed, too, where nothing changes */
+    double fault = fmax(g->error / g->change, 1 - slope(g)), room = 2 - 2 * fault / x->o.error;
+    if (g->seen < LEAST || !(room > 0)) return 0; /* also where nothing changes */
     return room < 1 ? room : 1;
 }
 
-static double mean_square(const float *x, int n)
+/* The mean of products. */
+static double mean_of(const float *x, const float *y, int n)
 {
     double sum = 0;
-    for (int i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+    for (int i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
     return sum / n;
 }
 
@@ -256,11 +289,13 @@ static void move_gate(const relabel *x, int r)
 {
     int n = x->looked[r];
     gate *g = &x->gates[r];
+    const float *missed = x->missed + (size_t)r * NEWEST, *moved = x->moved + (size_t)r * NEWEST;
     if (n == 0) return;
     g->seen += n;
     double weight = n / fmin((double)g->seen, HORIZON);
-    g->error += weight * (mean_square(x->missed + r * NEWEST, n) - g->error);
-    g->change += weight * (mean_square(x->moved + r * NEWEST, n) - g->change);
+    g->error += weight * (mean_of(missed, missed, n) - g->error);
+    g->change += weight * (mean_of(moved, moved, n) - g->change);
+    g->both += weight * (mean_of(missed, moved, n) - g->both);
     g->open = open_by(x, g);
 }
 
@@ -271,8 +306,7 @@ int relabel_look(relabel *x, int64_t steps)
     x->last = steps;
     for (int r = 0; r < x->replicas; r++) {
         int32_t *at = rows_of(&x->at, r);
-        x->looked[r] =
-            list_newest(x, r, (int)(each < fit ? each : fit), at, rows_of(&x->next, r));
+        x->looked[r] = list_newest(x, r, (int)(each < fit ? each : fit), at, rows_of(&x->next, r));
         draw_others(x, &x->look_if, r, at, x->looked[r]);
     }
     staged_send(&x->at);
@@ -297,6 +331,7 @@ void relabel_state(relabel *x, int replica, state_list *s)
     state_add_number(s, "relabel/seen", FANS_I64, &g->seen);
     state_add_number(s, "relabel/error", FANS_F64, &g->error);
     state_add_number(s, "relabel/change", FANS_F64, &g->change);
+    state_add_number(s, "relabel/both", FANS_F64, &g->both);
     state_add_number(s, "relabel/open", FANS_F64, &g->open);
 }
 
@@ -308,4 +343,5 @@ void relabel_scalars(const relabel *x, int replica, fans_scalar_fn *emit, void *
     emit(user, "train/relabel_gate", g->open);
     emit(user, "train/relabel_error", unit * sqrt(g->error)); /* both in units of the reward */
     emit(user, "train/relabel_change", unit * sqrt(g->change));
+    emit(user, "train/relabel_slope", slope(g));
 }

@@ -8,7 +8,8 @@
  *     r' = r + m(s, a, s', θ') - m(s, a, s', θ)
  *
  * What the model does not explain stays as it was. A gate compares the model with steps it has not
- * learned from yet, and closes while its error is not small against the changes it would make.
+ * learned from yet. It closes while the error is not small against the changes that the model would
+ * make, or while rewards do not bear these out.
  *
  * All is recorded with the batch; the host draws row numbers. docs/explanation/experience.md has
  * the reasons. */
@@ -19,12 +20,12 @@
 #include "data/replay.h"
 #include "learn/staged.h"
 
-#define RELABEL_OPTIONS(X)                                                                       \
-    X(CHOICE, factors, 0, "lived|between|beyond",                                                \
-      "other factors: of one stored row, between those of two, or up to half as far beyond")     \
-    X(FLAG, residual, true, "keep what the reward model does not explain")                       \
-    X(REAL, error, 0.5, 0, 1e9,                                                                  \
-      "held-out error, as a fraction of the reward's change, at which relabelling stops")        \
+#define RELABEL_OPTIONS(X)                                                                     \
+    X(CHOICE, factors, 0, "lived|between|beyond",                                              \
+      "other factors: of one stored row, between those of two, or up to half as far beyond")   \
+    X(FLAG, residual, true, "keep what the reward model does not explain")                     \
+    X(REAL, error, 0.5, 0, 1e9,                                                                \
+      "held-out error of the reward model at which relabelling stops, relative to the change") \
     X(FLAG, all, false, "relabel factors of the dynamics too, as if they touched nothing")
 OPTIONS_STRUCT(relabel_options, RELABEL_OPTIONS)
 const option_group *relabel_option_group(void);
@@ -34,15 +35,18 @@ typedef struct relabel_model {
     void *self;
     /* Records the reward of transitions (rows of the replay) under context numbers: (1, B, 1). */
     nn_var (*expect)(void *self, nn_var now, nn_var next, nn_var numbers);
-    nn_var (*observed)(void *self, nn_var now);    /* the reward that came, in the same units */
+    nn_var (*observed)(void *self, nn_var now);   /* the reward that came, in the same units */
     float (*unit)(const void *self, int replica); /* a unit in reward; NULL: 1 */
     /* Sets which of the context's numbers are of factors that touch the reward alone. */
     void (*which)(const void *self, int replica, float *numbers);
 } relabel_model;
 
 typedef struct relabel relabel;
-int relabel_new(relabel **out, const relabel_options *o, double share, relabel_model m,
-                const uint64_t *seeds, int replicas);
+
+/* For the agent of a setup, with its options [relabel]. `share` is the value of the option `name`;
+ * where it cannot be had it becomes 0, with a warning. At 0 there is none: *out stays. */
+int relabel_new(relabel **out, const fans_algo_setup *s, double *share, const char *name,
+                relabel_model m);
 void relabel_free(relabel *x);
 
 /* ---- recording: in this order, by the agent -------------------------------------------------- */
@@ -52,6 +56,8 @@ void relabel_free(relabel *x);
 int relabel_record(relabel *x, stage *t, const replay *r, nn_var now, nn_var next);
 nn_var relabel_numbers(const relabel *x, nn_var numbers); /* relabelled, at either end */
 nn_var relabel_reward(const relabel *x, nn_var reward);
+/* The model's mean squared error in the batch as it was, for a model that learns with SAC. */
+nn_var relabel_cost(const relabel *x);
 int relabel_plan(relabel *x);
 int relabel_ready(relabel *x); /* after the commit */
 

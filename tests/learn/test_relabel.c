@@ -1,0 +1,376 @@
+/* test_relabel.c - experience under other factors: what is relabelled, what it is worth, and a gate
+ * that closes on a wrong reward model. It includes the file that draws, because draws are private.
+ */
+#include "learn/relabel.c" // NOLINT: on purpose
+
+#include "learn/sac.h"
+#include "testing.h"
+#include "train_rig.h"
+
+/* ---- a world whose reward is known ------------------------------------------------------------
+ */
+
+/* r = s'_0 + a · theta_r + noise. The context is [theta_s, theta_r, theta_r], the reward factor
+ * being the sum of the last two. Segments have 12 steps, episodes one. */
+enum { WORLDS = 2, BATCH = 64, WIDTH = 3, SEGMENT = 12 };
+
+typedef struct toy {
+    pool *pool;
+    nn_backend *cpu;
+    nn_graph *g;
+    replay *replay;
+    stage batch;
+    staged at, next;
+    nn_var numbers[2], reward;
+    nn_plan *plan;
+    relabel_options o;
+    sac_options so;
+    double share;
+    text warning;
+    fans_taken taken[3];
+    relabel *x;
+    nn_var wrong; /* added to the model's effect of theta_r: 0, or 3 */
+    rng draws;
+    int64_t steps;
+} toy;
+
+static const double NOISE = 0.05;
+
+static nn_var expect(void *self, nn_var now, nn_var next, nn_var numbers)
+{
+    toy *t = self;
+    nn_var theta = nn_add(nn_slice(numbers, 1, 1), nn_slice(numbers, 2, 1));
+    nn_var effect = nn_mul(replay_action(t->replay, now), theta);
+    return nn_add(nn_add(nn_slice(next, 0, 1), effect), nn_mul(theta, t->wrong));
+}
+
+static nn_var observed(void *self, nn_var now)
+{
+    return replay_reward(((toy *)self)->replay, now);
+}
+
+static void last_two(const void *self, int replica, float *which)
+{
+    (void)self, (void)replica;
+    which[0] = 0;
+}
+
+static float factor(int64_t segment)
+{
+    return (float)sin(0.7 * (double)segment);
+}
+
+static void live(toy *t, int steps)
+{
+    for (int k = 0; k < steps; k++, t->steps++) {
+        float obs[WORLDS], next[WORLDS], action[WORLDS], reward[WORLDS], numbers[WORLDS][WIDTH];
+        uint8_t no[WORLDS] = {0}, ended[WORLDS], change[WORLDS];
+        int64_t segment[WORLDS];
+        for (int w = 0; w < WORLDS; w++) {
+            segment[w] = t->steps / SEGMENT;
+            float theta = factor(segment[w]);
+            obs[w] = (float)rng_normal(&t->draws);
+            next[w] = (float)rng_normal(&t->draws);
+            action[w] = (float)rng_between(&t->draws, -1, 1);
+            reward[w] = next[w] + action[w] * theta + (float)(NOISE * rng_normal(&t->draws));
+            change[w] = t->steps % SEGMENT == 0;
+            ended[w] = 1; /* every step ends an episode: its successor is its own */
+            numbers[w][0] = (float)t->steps;
+            numbers[w][1] = numbers[w][2] = theta / 2;
+        }
+        fans_moment m = {.obs = obs, .segment = segment, .change = change};
+        fans_outcome o = {reward, no, ended, next};
+        replay_add(t->replay, &m, action, &o, (const void *[]){numbers}, (const void *[]){numbers});
+    }
+    replay_sync(t->replay);
+}
+
+static void toy_open(toy *t, int factors)
+{
+    static const uint64_t seeds[] = {7};
+    *t = (toy){.share = 0.5, .draws = rng_stream(1, "toy", 0)};
+    options_default(relabel_option_group(), &t->o);
+    options_default(sac_option_group(), &t->so);
+    t->o.factors = factors;
+    t->taken[0] = (fans_taken){relabel_option_group(), &t->o};
+    t->taken[1] = (fans_taken){sac_option_group(), &t->so};
+    fans_algo_setup s = {.replicas = 1, .seeds = seeds, .taken = t->taken, .warning = &t->warning};
+    relabel_model m = {t, expect, observed, NULL, last_two};
+    arena *memory;
+    replay_shape z = {.replicas = 1,
+                      .worlds = WORLDS,
+                      .steps = 4000,
+                      .horizon = 1,
+                      .obs = 1,
+                      .act = 1,
+                      .columns = {{"context", NN_F32, WIDTH}},
+                      .column_count = 1};
+    assert_int_equal(pool_new(&t->pool, 1), 0);
+    assert_int_equal(nn_cpu_new(&t->cpu, t->pool), 0);
+    assert_int_equal(nn_graph_new(&t->g, t->cpu, 1, seeds), 0);
+    assert_int_equal(replay_new(&t->replay, z), 0);
+    assert_int_equal(arena_new(&memory), 0);
+    assert_int_equal(relabel_new(&t->x, &s, &t->share, "test", m), 0);
+    t->batch = (stage){.graph = t->g, .memory = memory};
+    replay_record(t->replay, t->g);
+    t->wrong = nn_scalar(t->g, "wrong", 0);
+    stage_rows(&t->batch, &t->at, "at", 1, BATCH, 1);
+    stage_rows(&t->batch, &t->next, "next", 1, BATCH, 1);
+    nn_var now = replay_gather(t->replay, t->at.var), next = replay_gather(t->replay, t->next.var);
+    assert_int_equal(relabel_record(t->x, &t->batch, t->replay, now, next), 0);
+    t->numbers[0] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->at.var));
+    t->numbers[1] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->next.var));
+    t->reward = relabel_reward(t->x, replay_reward(t->replay, now));
+    assert_int_equal(relabel_plan(t->x), 0);
+    nn_var wanted[] = {t->numbers[0], t->numbers[1], t->reward};
+    assert_int_equal(nn_plan_new(&t->plan, t->g, wanted, 3, 0, NULL, 0), 0);
+    assert_int_equal(nn_graph_commit(t->g), 0);
+    assert_int_equal(arena_commit(memory), 0);
+    assert_int_equal(relabel_ready(t->x), 0);
+}
+
+static void toy_close(toy *t)
+{
+    relabel_free(t->x);
+    arena_free(t->batch.memory);
+    nn_graph_free(t->g);
+    replay_free(t->replay);
+    nn_backend_free(t->cpu);
+    pool_free(t->pool);
+    text_free(&t->warning);
+}
+
+/* Lives for a while, looking every ten steps. */
+static void look(toy *t, int times)
+{
+    for (int k = 0; k < times; k++) {
+        live(t, 10);
+        assert_int_equal(relabel_look(t->x, t->steps * WORLDS), 0);
+    }
+}
+
+static void batch(toy *t)
+{
+    static rng draws;
+    if (draws.seed == 0) draws = rng_stream(3, "batch", 0);
+    replay_draw(t->replay, 0, &draws, BATCH, rows_of(&t->at, 0), rows_of(&t->next, 0));
+    relabel_draw(t->x, 0, rows_of(&t->at, 0));
+    stage_send(&t->batch);
+    assert_int_equal(nn_plan_run(t->plan), 0);
+}
+
+/* The values of a row, by its number. */
+static replay_row row_of(const toy *t, int32_t number, const float **numbers)
+{
+    int lane = number / replay_capacity(t->replay), i = number % replay_capacity(t->replay);
+    *numbers = replay_beside(t->replay, lane, i, 0);
+    return replay_at(t->replay, lane, i);
+}
+
+/* ---- what is relabelled ------------------------------------------------------------------------
+ */
+
+/* Both ends get the same other theta_r, theta_s stays, the noise of the reward stays. */
+static int check_batch(toy *t, float low, float high)
+{
+    int relabelled = 0;
+    for (int k = 0; k < BATCH; k++) {
+        const float *was, *end, *now = nn_data(t->numbers[0], 0) + k * WIDTH;
+        const float *next = nn_data(t->numbers[1], 0) + k * WIDTH;
+        replay_row row = row_of(t, rows_of(&t->at, 0)[k], &was);
+        row_of(t, rows_of(&t->next, 0)[k], &end);
+        float reward = nn_data(t->reward, 0)[k], more = row.action[0] * 2 * (now[1] - was[1]);
+        bool chosen = numbers_of(&t->x->batch_if.how, 0)[k * HOWS + CHOSEN] > 0;
+        assert_true(now[0] == was[0] && next[0] == end[0]);
+        assert_true(now[1] == next[1] && now[2] == next[2]);
+        assert_float_equal(now[1], now[2], 1e-5);
+        assert_true(now[1] >= low && now[1] <= high);
+        assert_float_equal(reward, row.reward + more, 1e-4);
+        if (!chosen) assert_true(now[1] == was[1] && reward == row.reward);
+        relabelled += chosen;
+    }
+    return relabelled;
+}
+
+static void both_ends_get_other_factors_and_the_reward_that_fits(void **state)
+{
+    (void)state;
+    for (int factors = LIVED; factors <= BEYOND; factors++) {
+        toy t;
+        int relabelled = 0;
+        float most = factors == BEYOND ? 1 : 0.5f;
+        toy_open(&t, factors);
+        look(&t, 20);
+        for (int k = 0; k < 8; k++) {
+            batch(&t);
+            relabelled += check_batch(&t, -most, most);
+        }
+        assert_in_range(relabelled, 3 * BATCH, 5 * BATCH); /* half of 8 batches */
+        toy_close(&t);
+    }
+}
+
+/* ---- the gate ----------------------------------------------------------------------------------
+ */
+
+static void a_wrong_model_closes_the_gate(void **state)
+{
+    (void)state;
+    toy t;
+    toy_open(&t, LIVED);
+    gate *g = &t.x->gates[0];
+    look(&t, 4);
+    assert_true(g->open == 0); /* too few steps to say */
+    look(&t, 10);
+    assert_true(g->open == 1);
+    assert_float_equal(sqrt(g->error), NOISE, 0.3 * NOISE);
+    nn_scalar_set(t.wrong, 0, 3);
+    look(&t, 60);
+    assert_true(g->open == 0);
+    batch(&t);
+    assert_int_equal(check_batch(&t, -1, 1), 0);
+    nn_scalar_set(t.wrong, 0, 0);
+    look(&t, 300);
+    assert_true(g->open == 1);
+    toy_close(&t);
+}
+
+/* Where no factor changes the reward there is nothing to gain: the gate stays closed. */
+static void factors_that_change_nothing_keep_it_closed(void **state)
+{
+    (void)state;
+    toy t;
+    toy_open(&t, LIVED);
+    memset(numbers_of(&t.x->which, 0), 0, WIDTH * sizeof(float));
+    staged_send(&t.x->which);
+    look(&t, 30);
+    assert_true(t.x->gates[0].change == 0 && t.x->gates[0].open == 0);
+    toy_close(&t);
+}
+
+static void sums_of_rewards_are_not_relabelled(void **state)
+{
+    (void)state;
+    relabel *x = NULL;
+    relabel_options o;
+    sac_options so;
+    text warning = {0};
+    double share = 0.5;
+    options_default(relabel_option_group(), &o);
+    options_default(sac_option_group(), &so);
+    so.n_step = 3;
+    fans_taken taken[] = {{relabel_option_group(), &o}, {sac_option_group(), &so}, {0}};
+    fans_algo_setup s = {.replicas = 1, .taken = taken, .warning = &warning};
+    assert_int_equal(relabel_new(&x, &s, &share, "fans.relabel", (relabel_model){0}), 0);
+    assert_null(x);
+    assert_true(share == 0);
+    assert_non_null(strstr(warning.s, "fans.relabel = 0.5"));
+    text_free(&warning);
+}
+
+/* ---- whole agents ------------------------------------------------------------------------------
+ */
+
+#define TASK                                                                                  \
+    "[train]\nepisodes = 16\ncheckpoint_every = 37\nworlds = 2\n[env]\nname = half_cheetah\n" \
+    "horizon = 20\n[change.speed]\nclock = block\nlength = 7\nfunction = walk\noffset = 1\n"  \
+    "low = 0\nhigh = 3\nstep = 0.5\n"
+#define OPEN "[relabel]\nerror = 1e9\nfactors = beyond\n" /* whatever the model's error */
+
+typedef struct method {
+    const char *algo, *ini;
+} method;
+static const method METHODS[] = {{"fans", TASK OPEN "[fans]\nrelabel = 0.7\n"},
+                                 {"oracle", TASK OPEN "[oracle]\nrelabel = 0.7\n"}};
+
+static void train(rig *t, const char *ini, const char *algo, const char *folder, int seeds,
+                  int threads)
+{
+    if (rig_open(t, ini, algo, folder, 4, seeds, threads) < 0) fail_msg("%s", fans_error());
+    if (training_run(t->training, NULL, NULL) < 0) fail_msg("%s", fans_error());
+}
+
+static double state_number(const rig *t, const char *name)
+{
+    const state_list *s = training_state(t->training, 0);
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->items[i].name, name)) return *(const double *)s->items[i].data;
+    fail_msg("the state has no '%s'", name);
+    return 0;
+}
+
+static void runs_are_bit_identical(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT(METHODS); k++) {
+        const method *m = &METHODS[k];
+        char one[64], two[64], parts[64], sub[96];
+        rig x, y, z;
+        train(&x, m->ini, m->algo, rig_folder(one, sizeof one), 1, 1);
+        train(&y, m->ini, m->algo, rig_folder(two, sizeof two), 2, 2);
+        assert_true(state_number(&x, "relabel/open") == 1);
+        rig_same_state(x.training, 0, y.training, 0);
+        snprintf(sub, sizeof sub, "%s/seed-4", two);
+        rig_same_file(one, sub, "metrics.csv");
+        rig_folder(parts, sizeof parts);
+        for (int64_t at = 97;; at += 97) {
+            rig_stop stop = {at};
+            if (rig_open(&z, m->ini, m->algo, parts, 4, 1, 2) < 0) fail_msg("%s", fans_error());
+            if (training_run(z.training, rig_stops, &stop) == 0) break;
+            rig_close(&z);
+        }
+        rig_same_state(x.training, 0, z.training, 0);
+        rig_same_file(one, parts, "metrics.csv");
+        rig_close(&x);
+        rig_close(&y);
+        rig_close(&z);
+        rig_remove(one);
+        rig_remove(two);
+        rig_remove(parts);
+    }
+}
+
+/* The actor's parameters of replica 0, which every action has shaped. */
+static void same_actor(const rig *x, const rig *y, bool same)
+{
+    const state_list *s[] = {training_state(x->training, 0), training_state(y->training, 0)};
+    for (size_t i = 0, j = 0; i < s[0]->count; i++) {
+        if (strncmp(s[0]->items[i].name, "actor/", 6) != 0) continue;
+        while (strcmp(s[0]->items[i].name, s[1]->items[j].name) != 0) j++;
+        void *one = rig_bytes(&s[0]->items[i]), *two = rig_bytes(&s[1]->items[j]);
+        bool equal = memcmp(one, two, state_item_bytes(&s[0]->items[i])) == 0;
+        mem_free(one);
+        mem_free(two);
+        if (equal != same) fail_msg("%s %s", s[0]->items[i].name, same ? "differs" : "is equal");
+    }
+}
+
+/* p_beta never learns: the gate stays closed, and the agent is the one that does not relabel. */
+static void with_a_spoiled_model_the_agent_is_as_without(void **state)
+{
+    (void)state;
+#define SPOILED TASK "[fnvae]\npredict_reward = false\n"
+    rig without, spoiled, opened;
+    train(&without, SPOILED "[fans]\nrelabel = 0\n", "fans", NULL, 1, 1);
+    train(&spoiled, SPOILED "[fans]\nrelabel = 0.7\n", "fans", NULL, 1, 1);
+    train(&opened, SPOILED OPEN "[fans]\nrelabel = 0.7\n", "fans", NULL, 1, 1);
+    assert_true(state_number(&spoiled, "relabel/open") == 0);
+    same_actor(&without, &spoiled, true);
+    same_actor(&without, &opened, false);
+    rig_close(&without);
+    rig_close(&spoiled);
+    rig_close(&opened);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ends_get_other_factors_and_the_reward_that_fits),
+        cmocka_unit_test(a_wrong_model_closes_the_gate),
+        cmocka_unit_test(factors_that_change_nothing_keep_it_closed),
+        cmocka_unit_test(sums_of_rewards_are_not_relabelled),
+        cmocka_unit_test(runs_are_bit_identical),
+        cmocka_unit_test(with_a_spoiled_model_the_agent_is_as_without),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
