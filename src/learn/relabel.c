@@ -39,6 +39,7 @@ struct relabel {
     double share;
     relabel_model m;
     const replay *replay;
+    nn_graph *graph;
     int replicas, batch, width;
     staged which; /* (1, 1, width): numbers that may be replaced */
     as_if batch_if, look_if;
@@ -149,11 +150,12 @@ out:
     return rc;
 }
 
-int relabel_record(relabel *x, stage *t, const replay *r, nn_var now, nn_var next)
+int relabel_record(relabel *x, stage *t, const replay *r, int batch, nn_var now, nn_var next)
 {
     int rc = 0;
     x->replay = r;
-    x->batch = nn_shape_of(now).B;
+    x->batch = batch;
+    x->graph = t->graph;
     x->width = replay_shape_of(r)->columns[0].width;
     TRY(staged_numbers(&x->which, t->memory, t->graph, "relabelled", 1, 1, x->width));
     stage_rows(t, &x->batch_if.rows, "others", 1, x->batch, ROWS);
@@ -186,7 +188,7 @@ nn_var relabel_cost(const relabel *x)
 int relabel_plan(relabel *x)
 {
     nn_var wanted[] = {x->miss, x->change};
-    return nn_plan_new(&x->look, x->miss.graph, wanted, 2, 0, NULL, 0);
+    return nn_plan_new(&x->look, x->graph, wanted, 2, 0, NULL, 0);
 }
 
 int relabel_ready(relabel *x)

@@ -51,9 +51,9 @@ void relabel_free(relabel *x);
 
 /* ---- recording: in this order, by the agent -------------------------------------------------- */
 
-/* Records the inputs of a batch `now` and its successors `next`, of a replay whose column 0 has the
- * context. */
-int relabel_record(relabel *x, stage *t, const replay *r, nn_var now, nn_var next);
+/* Records the inputs of a batch of steps `now` and their successors `next`, of a replay whose
+ * column 0 has the context. */
+int relabel_record(relabel *x, stage *t, const replay *r, int batch, nn_var now, nn_var next);
 nn_var relabel_numbers(const relabel *x, nn_var numbers); /* relabelled, at either end */
 nn_var relabel_reward(const relabel *x, nn_var reward);
 /* The model's mean squared error in the batch as it was, for a model that learns with SAC. */

@@ -117,7 +117,7 @@ static void toy_open(toy *t, int factors)
     stage_rows(&t->batch, &t->at, "at", 1, BATCH, 1);
     stage_rows(&t->batch, &t->next, "next", 1, BATCH, 1);
     nn_var now = replay_gather(t->replay, t->at.var), next = replay_gather(t->replay, t->next.var);
-    assert_int_equal(relabel_record(t->x, &t->batch, t->replay, now, next), 0);
+    assert_int_equal(relabel_record(t->x, &t->batch, t->replay, BATCH, now, next), 0);
     t->numbers[0] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->at.var));
     t->numbers[1] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->next.var));
     t->reward = relabel_reward(t->x, replay_reward(t->replay, now));
