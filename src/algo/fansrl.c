@@ -52,6 +52,7 @@ typedef struct fansrl {
     causal_graph *graph;
     compact seen;
     relabel *relabel;
+    float *reach;     /* (replicas, d): 1 if a dynamics factor has an edge to the state */
     bool *graph_left; /* [replicas]: graph.json is written */
     rng *windows;     /* [replicas] */
     pool *pool;
@@ -110,27 +111,65 @@ static void show(const void *self, int replica, units obs, units theta)
     compact_show(&((const fansrl *)self)->seen, replica, obs, theta);
 }
 
-/* ---- rewards under other factors ------------------------------------------------------------- */
+/* ---- experience under other factors ---------------------------------------------------------- */
 
-/* p_beta on rows of the replay. */
+/* Steps as the model reads them. */
+static fnvae_seen steps_of(const fansrl *a, nn_var now, nn_var next)
+{
+    const fnvae *f = a->theta.model;
+    fnvae_lived x = {replay_obs(f->replay, now), replay_action(f->replay, now),
+                     replay_reward(f->replay, now), replay_obs(f->replay, next)};
+    return fnvae_record_seen(f, x, NN_NONE);
+}
+
+/* p_beta. */
 static nn_var expect_reward(void *self, nn_var now, nn_var next, nn_var numbers)
 {
-    fnvae *f = ((fansrl *)self)->theta.model;
-    const replay *r = f->replay;
-    fnvae_lived x = {replay_obs(r, now), replay_action(r, now), replay_reward(r, now),
-                     replay_obs(r, next)};
-    return fnvae_record_reward(f, x, nn_slice(numbers, f->z.p, f->z.q));
+    fansrl *a = self;
+    nn_var theta_r = nn_slice(numbers, a->fo->p, a->fo->q);
+    return fnvae_record_reward(a->theta.model, steps_of(a, now, next), theta_r);
 }
 
 static nn_var observed_reward(void *self, nn_var now)
 {
-    const fnvae *f = ((fansrl *)self)->theta.model;
-    return fnvae_record_observed(f, replay_reward(f->replay, now));
+    return steps_of(self, now, now).r;
 }
 
 static float reward_unit(const void *self, int replica)
 {
-    return fnvae_reward_unit(((const fansrl *)self)->theta.model, replica);
+    return fnvae_unit(((const fansrl *)self)->theta.model, replica, SCALE_R, 0);
+}
+
+/* p_alpha. */
+static nn_var expect_step(void *self, nn_var now, nn_var next, nn_var numbers)
+{
+    fansrl *a = self;
+    return fnvae_record_step(a->theta.model, steps_of(a, now, next),
+                             nn_slice(numbers, 0, a->fo->p));
+}
+
+static nn_var observed_step(void *self, nn_var now, nn_var next)
+{
+    return steps_of(self, now, next).ds;
+}
+
+static void step_units(const void *self, int replica, float *to)
+{
+    const fansrl *a = self;
+    int d = a->info->obs_dim;
+    for (int i = 0; i < d; i++)
+        to[i] = a->reach[replica * d + i] * fnvae_unit(a->theta.model, replica, SCALE_DS, i);
+}
+
+/* Which states theta_s touches. */
+static void find_reach(fansrl *a, int r)
+{
+    int d = a->info->obs_dim;
+    for (int i = 0; i < d; i++) {
+        bool any = false;
+        for (int k = 0; k < a->fo->p; k++) any = any || causal_edge(a->graph, CAUSAL_C_ts, i, k);
+        a->reach[r * d + i] = any;
+    }
 }
 
 /* theta_r touches the reward alone: it has no edge to a state. Its log_std goes with it. */
@@ -142,9 +181,16 @@ static void reward_factors(const void *self, int replica, float *which)
     for (int k = 0; k < a->width; k++) which[k] = k % n >= p;
 }
 
-static relabel_model reward_model(fansrl *a)
+static relabel_model model_of(fansrl *a)
 {
-    return (relabel_model){a, expect_reward, observed_reward, reward_unit, reward_factors};
+    return (relabel_model){.self = a,
+                           .expect = expect_reward,
+                           .observed = observed_reward,
+                           .unit = reward_unit,
+                           .which = reward_factors,
+                           .expect_step = expect_step,
+                           .observed_step = observed_step,
+                           .reach = step_units};
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -188,6 +234,7 @@ static int learn_graph(fansrl *a)
     fnvae_freeze(a->theta.model);
     for (int r = 0; r < a->replicas; r++) {
         causal_graph_of(a->graph, a->theta.model, r);
+        find_reach(a, r);
         compact_find(&a->seen, r, a->o->compact ? a->graph : NULL);
     }
     return refresh_all(a);
@@ -280,6 +327,7 @@ static int claim(fansrl *a, const uint64_t *seeds)
     int rc = 0, n = a->fo->p + a->fo->q;
     TRY(arena_new(&a->memory));
     TRY(compact_declare(&a->seen, a->memory, a->replicas, a->info->obs_dim, n, a->width));
+    TRY(arena_declare(a->memory, &a->reach, R * (size_t)a->info->obs_dim * sizeof *a->reach));
     TRY(arena_declare(a->memory, &a->graph_left, R * sizeof *a->graph_left));
     TRY(arena_declare(a->memory, &a->windows, R * sizeof *a->windows));
     TRY(arena_commit(a->memory));
@@ -297,6 +345,8 @@ static void list_state(void *self, int r, state_list *s)
     fnvae_state(a->theta.model, r, s);
     compact_state(&a->seen, r, s);
     state_add_number(s, "fans/windows", FANS_U64, &a->windows[r].drawn);
+    state_add(s, "fans/reach", FANS_F32, 1, (int64_t[]){a->info->obs_dim},
+              a->reach + r * a->info->obs_dim);
     if (a->relabel) relabel_state(a->relabel, r, s);
 }
 
@@ -377,7 +427,7 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
     a->width = (a->fo->p + a->fo->q) * (a->o->log_std ? 2 : 1);
     TRY(check_options(a));
     TRY(claim(a, s->seeds));
-    TRY(relabel_new(&a->relabel, s, &a->o->relabel, "fans.relabel", reward_model(a)));
+    TRY(relabel_new(&a->relabel, s, &a->o->relabel, "fans.relabel", model_of(a)));
     context c = context_of(a);
     rc = agent_new(&a->agent, s, &c); /* frees the context when it fails */
     if (rc == 0) *agent_out = a->agent;

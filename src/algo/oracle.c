@@ -217,7 +217,7 @@ static int open_oracle(void **out, const fans_algo_setup *s)
                  .rows = s->replicas * s->worlds,
                  .worlds = s->worlds,
                  .width = width_of_all(s->moving)};
-    relabel_model m = {t, expect_reward, observed_reward, NULL, reward_factors};
+    relabel_model m = {t, expect_reward, observed_reward, .which = reward_factors};
     TRY((t->since = mem_alloc((size_t)t->rows * sizeof *t->since)) ? 0 : FANS_ENOMEM);
     if (t->width > 0) TRY(relabel_new(&t->relabel, s, &o->relabel, "oracle.relabel", m));
     context c = context_of(t);

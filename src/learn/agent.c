@@ -138,7 +138,7 @@ static int record_batch(agent *a, sac_inputs *in)
     TRY(staged_numbers(&a->shift, a->memory, a->g, "shift", 1, 1, a->inputs));
     TRY(staged_numbers(&a->scale, a->memory, a->g, "scale", 1, 1, a->inputs));
     nn_var now = replay_gather(a->replay, a->at.var), next = replay_gather(a->replay, a->next.var);
-    if (a->c.relabel) TRY(relabel_record(a->c.relabel, &a->batch, a->replay, B, now, next));
+    if (a->c.relabel) TRY(relabel_record(a->c.relabel, &a->batch, a->replay, B, now, &next));
     in->actor = record_input(a, now, a->at.var, false);
     in->action = replay_action(a->replay, now);
     in->reward = replay_reward(a->replay, now);

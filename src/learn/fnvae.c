@@ -8,7 +8,6 @@
 #include "learn/fnvae.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -103,7 +102,14 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
                        NN_IN(theta_r), f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
-/* p_beta2: dense, and nothing but theta_r and the step may enter. */
+/* p_alpha2 and p_beta2: the same without masks. Any input may scale the effect of others. */
+nn_var fnvae_record_alpha2(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
+{
+    nn_list x = NN_IN(s, a, theta_s);
+    return nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", x, x, NN_NONE, 1, 2, f->o.dense, NN_TANH,
+                       f->z.d);
+}
+
 nn_var fnvae_record_beta2(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
 {
     nn_list x = fnvae_reward_list(f, s, a, s1, theta_r);
@@ -135,18 +141,18 @@ fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
                         .state_r = NN_NONE};
 }
 
-nn_var fnvae_record_reward(fnvae *f, fnvae_lived x, nn_var theta_r)
+nn_var fnvae_record_reward(fnvae *f, fnvae_seen x, nn_var theta_r)
 {
-    fnvae_seen seen = fnvae_record_seen(f, x, NN_NONE);
-    if (getenv("BETA1")) return fnvae_record_beta1(f, seen.s, seen.a, seen.s1, theta_r);
-    nn_var r = fnvae_record_beta2(f, seen.s, seen.a, seen.s1, theta_r);
+    nn_var r = fnvae_record_beta2(f, x.s, x.a, x.s1, theta_r);
     if (fnvae_first(f) == 0) return r;
-    return nn_add(r, record_plain(f, FNVAE_PLAIN_R, NN_IN(seen.s, seen.a, seen.s1), 1));
+    return nn_add(r, record_plain(f, FNVAE_PLAIN_R, NN_IN(x.s, x.a, x.s1), 1));
 }
 
-nn_var fnvae_record_observed(const fnvae *f, nn_var reward)
+nn_var fnvae_record_step(fnvae *f, fnvae_seen x, nn_var theta_s)
 {
-    return in_units(f, SCALE_R, reward);
+    nn_var ds = fnvae_record_alpha2(f, x.s, x.a, theta_s);
+    if (fnvae_first(f) == 0) return ds;
+    return nn_add(ds, record_plain(f, FNVAE_PLAIN_S, NN_IN(x.s, x.a), f->z.d));
 }
 
 /* Other rows of the same windows. */

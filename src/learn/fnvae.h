@@ -196,11 +196,11 @@ void fnvae_freeze(fnvae *f);
 /* Makes masks dense, learned or frozen, by the number of updates: after loading a model. */
 void fnvae_set_masks(fnvae *f);
 
-/* The reward of steps given theta_r, and the reward that was observed, in normalised units; and
- * such a unit in reward. */
-nn_var fnvae_record_reward(fnvae *f, fnvae_lived x, nn_var theta_r);
-nn_var fnvae_record_observed(const fnvae *f, nn_var reward);
-float fnvae_reward_unit(const fnvae *f, int replica);
+/* The reward and the change of state in other steps, given theta, in normalised units: by the dense
+ * decoders. And such a unit: of the reward, or of dimension i of a state's change. */
+nn_var fnvae_record_reward(fnvae *f, fnvae_seen x, nn_var theta_r);
+nn_var fnvae_record_step(fnvae *f, fnvae_seen x, nn_var theta_s);
+float fnvae_unit(const fnvae *f, int replica, int scale, int i);
 
 /* dimension i of a value in normalised units */
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x);
@@ -230,6 +230,7 @@ typedef struct fnvae_prior {
 fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var *theta_r);
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
+nn_var fnvae_record_alpha2(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
 nn_var fnvae_record_beta2(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
 nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
 void fnvae_record_masks(fnvae *f);

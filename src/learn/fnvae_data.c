@@ -43,9 +43,9 @@ static const float *units_of(const fnvae *f, int replica, int scale)
     return units;
 }
 
-float fnvae_reward_unit(const fnvae *f, int replica)
+float fnvae_unit(const fnvae *f, int replica, int scale, int i)
 {
-    return 1 / units_of(f, replica, SCALE_R)[1];
+    return 1 / units_of(f, replica, scale)[norm_of(f, replica, scale)->n + i];
 }
 
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x)

@@ -2,20 +2,21 @@
 #include "learn/relabel.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "learn/relabel_gate.h"
 #include "learn/sac.h"
 
 OPTIONS_GROUP(relabel_option_group, relabel_options, "relabel",
               "experience under other factors, for methods that know what a factor touches",
               RELABEL_OPTIONS);
 
-enum { LIVED, BETWEEN, BEYOND };    /* the option `factors` */
-enum { SETTLED = 8 };               /* steps of a segment after which its numbers are no guess */
-enum { NEWEST = 64 };               /* steps that a look compares, at most */
-enum { LEAST = 100 };               /* held-out steps before the gate may open */
-static const double HORIZON = 1000; /* held-out steps that the gate remembers */
+enum { LIVED, BETWEEN, BEYOND }; /* the option `factors` */
+enum { SETTLED = 8 };            /* steps of a segment after which its numbers are no guess */
+enum { NEWEST = 64 };            /* steps that a look compares, at most */
+static const double WHOLE = 0.9; /* part of all changes of state that the model must know */
 
 enum { OWN, ONE, TWO, ROWS };       /* row numbers: of the segment itself, and of two others */
 enum { PLACE, CHOSEN, UNIT, HOWS }; /* between the two; 1 if relabelled; the reward's unit, or 0 */
@@ -23,16 +24,11 @@ enum { PLACE, CHOSEN, UNIT, HOWS }; /* between the two; 1 if relabelled; the rew
 /* Transitions as they were, and under other factors. */
 typedef struct as_if {
     staged rows, how;                        /* (1, B, ROWS), (1, B, HOWS) */
+    staged which;                            /* (1, 1, width): 1 for numbers that are replaced */
     nn_var other;                            /* (1, B, width) */
     nn_var observed, expected, other_reward; /* (1, B, 1), in the model's units */
+    nn_var expected_step, other_step;        /* with dynamics: (1, B, states), likewise */
 } as_if;
-
-/* Held-out steps of one replica: means of the model's squared error, of the square of what
- * relabelling changes, and of their product. */
-typedef struct gate {
-    double error, change, both, open;
-    int64_t seen; /* steps */
-} gate;
 
 struct relabel {
     relabel_options o;
@@ -41,17 +37,20 @@ struct relabel {
     const replay *replay;
     nn_graph *graph;
     int replicas, batch, width;
-    staged which; /* (1, 1, width): numbers that may be replaced */
+    int states; /* that may be moved: all, or none */
     as_if batch_if, look_if;
+    staged reach;    /* (1, 1, states): units of states that are moved; 0: they stay */
     staged at, next; /* (1, NEWEST, 1): the steps of a look */
-    nn_var miss, change;
+    nn_var miss, change, miss_step, change_step;
     nn_plan *look;
-    gate *gates;           /* [replicas] */
+    gate *gates;           /* [replicas][1 + states]: of the reward, then of each state */
+    float *rewarding;      /* [replicas][width]: 1 for factors that touch the reward alone */
     rng *draws;            /* [replicas] */
     int *looked;           /* [replicas]: steps in this look */
     int32_t *scratch;      /* [replicas][5][most] */
     float *missed, *moved; /* [replicas][NEWEST] */
-    int64_t last;          /* steps at the last look */
+    float *missed_step, *moved_step; /* [replicas][NEWEST][states] */
+    int64_t last;                    /* steps at the last look */
     arena *memory;
 };
 
@@ -62,7 +61,6 @@ void relabel_free(relabel *x)
     if (!x) return;
     arena_free(x->memory);
     mem_free(x->draws);
-    mem_free(x->gates);
     mem_free(x);
 }
 
@@ -72,8 +70,7 @@ static bool is_wanted(const fans_algo_setup *s, double *share, const char *name)
     const sac_options *so = fans_options(s, "sac");
     if (*share > 0 && so->n_step > 1) {
         text_add(s->warning,
-                 "%s = %g: only single rewards can be relabelled, so with "
-                 "sac.n_step = %d none are",
+                 "%s = %g: only single rewards can be relabelled, so with sac.n_step = %d none are",
                  name, *share, so->n_step);
         *share = 0;
     }
@@ -92,7 +89,6 @@ int relabel_new(relabel **out, const fans_algo_setup *s, double *share, const ch
     x->o = *(const relabel_options *)fans_options(s, "relabel");
     TRY(arena_new(&x->memory));
     TRY((x->draws = mem_alloc(R * sizeof *x->draws)) ? 0 : FANS_ENOMEM);
-    TRY((x->gates = mem_alloc(R * sizeof *x->gates)) ? 0 : FANS_ENOMEM);
     for (size_t r = 0; r < R; r++) x->draws[r] = rng_stream(s->seeds[r], "relabel", 0);
     *out = x;
     return 0;
@@ -106,6 +102,16 @@ static int most(const relabel *x)
     return x->batch > NEWEST ? x->batch : NEWEST;
 }
 
+static gate *reward_gate(const relabel *x, int replica)
+{
+    return x->gates + (size_t)replica * (size_t)(1 + x->states);
+}
+
+static gate *step_gate(const relabel *x, int replica, int state)
+{
+    return reward_gate(x, replica) + 1 + state;
+}
+
 /* ---- recording ------------------------------------------------------------------------------- */
 
 static nn_var column(nn_var x, int i)
@@ -113,25 +119,47 @@ static nn_var column(nn_var x, int i)
     return nn_slice(x, i, 1);
 }
 
-/* `from`, with the numbers that may be replaced moved towards `to` by `by` (1, B, 1). */
-static nn_var move(const relabel *x, nn_var from, nn_var to, nn_var by)
+/* `numbers`, with those of `which` replaced. */
+static nn_var replace(nn_var numbers, nn_var other, nn_var which)
 {
-    return nn_add(from, nn_mul(nn_mul(nn_sub(to, from), x->which.var), by));
+    return nn_add(numbers, nn_mul(nn_sub(other, numbers), which));
 }
 
-/* The other factors are on the line through those of two rows; all else is as in the own row. */
-static void record_as_if(relabel *x, as_if *a, nn_var now, nn_var next)
+/* The other factors are on the line through those of two rows. */
+static nn_var record_other(const relabel *x, const as_if *a, nn_var one, nn_var two)
+{
+    if (x->o.factors == LIVED) return one;
+    return nn_add(one, nn_mul(nn_sub(two, one), column(a->how.var, PLACE)));
+}
+
+static void record_step(relabel *x, as_if *a, nn_var now, nn_var next, nn_var own, nn_var theirs)
+{
+    if (x->states == 0) return;
+    a->expected_step = x->m.expect_step(x->m.self, now, next, own);
+    a->other_step = x->m.expect_step(x->m.self, now, next, theirs);
+}
+
+/* The successor's observation, moved as other factors of the dynamics would have moved it. */
+static nn_var record_moved(const relabel *x, const as_if *a, nn_var next)
+{
+    nn_var more = nn_mul(nn_sub(a->other_step, a->expected_step), x->reach.var);
+    return nn_add(replay_obs(x->replay, next), nn_mul(more, column(a->how.var, CHOSEN)));
+}
+
+/* Returns the successors; with `move`, as they are under the other factors. */
+static nn_var record_as_if(relabel *x, as_if *a, nn_var now, nn_var next, bool move)
 {
     int w = x->width;
     nn_var all = replay_gather_column(x->replay, 0, a->rows.var);
     nn_var own = nn_slice(all, OWN * w, w);
-    nn_var one = nn_slice(all, ONE * w, w), two = nn_slice(all, TWO * w, w);
-    a->other = one;
-    if (x->o.factors != LIVED) a->other = move(x, one, two, column(a->how.var, PLACE));
-    nn_var theirs = nn_add(own, nn_mul(nn_sub(a->other, own), x->which.var));
+    a->other = record_other(x, a, nn_slice(all, ONE * w, w), nn_slice(all, TWO * w, w));
+    nn_var theirs = replace(own, a->other, a->which.var);
+    record_step(x, a, now, next, own, theirs);
     a->observed = x->m.observed(x->m.self, now);
     a->expected = x->m.expect(x->m.self, now, next, own);
+    if (move && x->states > 0) next = record_moved(x, a, next);
     a->other_reward = x->m.expect(x->m.self, now, next, theirs);
+    return next;
 }
 
 static int record_look(relabel *x, stage *t)
@@ -142,25 +170,33 @@ static int record_look(relabel *x, stage *t)
     TRY(staged_rows(&x->next, t->memory, t->graph, "look next", 1, NEWEST, 1));
     TRY(staged_rows(&a->rows, t->memory, t->graph, "look others", 1, NEWEST, ROWS));
     TRY(staged_numbers(&a->how, t->memory, t->graph, "look how", 1, NEWEST, HOWS));
+    TRY(staged_numbers(&a->which, t->memory, t->graph, "look which", 1, 1, x->width));
     nn_var now = replay_gather(x->replay, x->at.var), next = replay_gather(x->replay, x->next.var);
-    record_as_if(x, a, now, next);
+    record_as_if(x, a, now, next, false);
     x->miss = nn_sub(a->observed, a->expected);
     x->change = nn_sub(a->other_reward, a->expected);
+    if (x->states == 0) return 0;
+    x->miss_step = nn_sub(x->m.observed_step(x->m.self, now, next), a->expected_step);
+    x->change_step = nn_sub(a->other_step, a->expected_step);
 out:
     return rc;
 }
 
-int relabel_record(relabel *x, stage *t, const replay *r, int batch, nn_var now, nn_var next)
+int relabel_record(relabel *x, stage *t, const replay *r, int batch, nn_var now, nn_var *next)
 {
     int rc = 0;
+    as_if *a = &x->batch_if;
+    const replay_shape *z = replay_shape_of(r);
     x->replay = r;
-    x->batch = batch;
     x->graph = t->graph;
-    x->width = replay_shape_of(r)->columns[0].width;
-    TRY(staged_numbers(&x->which, t->memory, t->graph, "relabelled", 1, 1, x->width));
-    stage_rows(t, &x->batch_if.rows, "others", 1, x->batch, ROWS);
-    stage_numbers(t, &x->batch_if.how, "how", 1, x->batch, HOWS);
-    record_as_if(x, &x->batch_if, now, next);
+    x->batch = batch;
+    x->width = z->columns[0].width;
+    x->states = x->o.dynamics && x->m.expect_step ? z->obs : 0;
+    stage_rows(t, &a->rows, "others", 1, batch, ROWS);
+    stage_numbers(t, &a->how, "how", 1, batch, HOWS);
+    stage_numbers(t, &a->which, "which", 1, 1, x->width);
+    if (x->states > 0) stage_numbers(t, &x->reach, "reach", 1, 1, x->states);
+    *next = record_as_if(x, a, now, *next, true);
     TRY(record_look(x, t));
 out:
     return rc;
@@ -169,7 +205,8 @@ out:
 nn_var relabel_numbers(const relabel *x, nn_var numbers)
 {
     const as_if *a = &x->batch_if;
-    return move(x, numbers, a->other, column(a->how.var, CHOSEN));
+    nn_var more = nn_mul(nn_sub(a->other, numbers), a->which.var);
+    return nn_add(numbers, nn_mul(more, column(a->how.var, CHOSEN)));
 }
 
 nn_var relabel_reward(const relabel *x, nn_var reward)
@@ -187,30 +224,46 @@ nn_var relabel_cost(const relabel *x)
 
 int relabel_plan(relabel *x)
 {
-    nn_var wanted[] = {x->miss, x->change};
-    return nn_plan_new(&x->look, x->graph, wanted, 2, 0, NULL, 0);
+    nn_var wanted[] = {x->miss, x->change, x->miss_step, x->change_step};
+    return nn_plan_new(&x->look, x->graph, wanted, x->states > 0 ? 4 : 2, 0, NULL, 0);
+}
+
+/* Which numbers a look replaces: all that relabelling may ever replace. */
+static void set_which(const relabel *x, int r)
+{
+    float *rewarding = x->rewarding + (size_t)r * (size_t)x->width;
+    float *which = numbers_of(&x->look_if.which, r);
+    for (int k = 0; k < x->width; k++) rewarding[k] = 1;
+    if (!x->o.all) x->m.which(x->m.self, r, rewarding);
+    for (int k = 0; k < x->width; k++) which[k] = x->states > 0 ? 1 : rewarding[k];
 }
 
 int relabel_ready(relabel *x)
 {
-    size_t R = (size_t)x->replicas, n = (size_t)most(x);
+    size_t R = (size_t)x->replicas, n = (size_t)most(x), d = (size_t)x->states;
+    size_t each = R * NEWEST * sizeof(float);
     int rc = 0;
+    TRY(arena_declare(x->memory, &x->gates, R * (1 + d) * sizeof *x->gates));
+    TRY(arena_declare(x->memory, &x->rewarding, R * (size_t)x->width * sizeof *x->rewarding));
     TRY(arena_declare(x->memory, &x->looked, R * sizeof *x->looked));
     TRY(arena_declare(x->memory, &x->scratch, R * 5 * n * sizeof *x->scratch));
-    TRY(arena_declare(x->memory, &x->missed, R * NEWEST * sizeof *x->missed));
-    TRY(arena_declare(x->memory, &x->moved, R * NEWEST * sizeof *x->moved));
+    TRY(arena_declare(x->memory, &x->missed, each));
+    TRY(arena_declare(x->memory, &x->moved, each));
+    TRY(arena_declare(x->memory, &x->missed_step, each * d));
+    TRY(arena_declare(x->memory, &x->moved_step, each * d));
     TRY(arena_commit(x->memory));
-    for (int r = 0; r < x->replicas; r++) {
-        float *which = numbers_of(&x->which, r);
-        for (int k = 0; k < x->width; k++) which[k] = 1;
-        if (!x->o.all) x->m.which(x->m.self, r, which);
-    }
-    staged_send(&x->which);
+    for (int r = 0; r < x->replicas; r++) set_which(x, r);
+    staged_send(&x->look_if.which);
 out:
     return rc;
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
+
+static float unit_of(const relabel *x, int r)
+{
+    return x->m.unit ? x->m.unit(x->m.self, r) : 1;
+}
 
 static double draw_place(const relabel *x, rng *draw)
 {
@@ -218,14 +271,14 @@ static double draw_place(const relabel *x, rng *draw)
     return x->o.factors == LIVED ? 0 : x->o.factors == BETWEEN ? u : 2 * u - 0.5;
 }
 
-/* Draws other rows for n steps. A segment's first rows hold guesses: later ones stand in. */
-static void draw_others(relabel *x, as_if *a, int r, const int32_t *at, int n)
+/* Draws other rows for n steps, and which of the steps are relabelled. A segment's first rows hold
+ * guesses: later ones stand in. */
+static void draw_others(relabel *x, as_if *a, int r, const int32_t *at, int n, double share)
 {
     size_t each = (size_t)most(x);
     int32_t *drawn = x->scratch + (size_t)r * 5 * each, *rows = rows_of(&a->rows, r);
     int32_t *unused = drawn + 2 * each, *own = unused, *others = own + each;
-    float *how = numbers_of(&a->how, r);
-    float unit = x->m.unit ? x->m.unit(x->m.self, r) : 1;
+    float *how = numbers_of(&a->how, r), unit = unit_of(x, r);
     replay_draw(x->replay, r, &x->draws[r], 2 * n, drawn, unused);
     replay_hindsight(x->replay, r, n, at, SETTLED, own);
     replay_hindsight(x->replay, r, 2 * n, drawn, SETTLED, others);
@@ -234,24 +287,46 @@ static void draw_others(relabel *x, as_if *a, int r, const int32_t *at, int n)
         rows[ONE] = others[2 * k];
         rows[TWO] = others[2 * k + 1];
         how[PLACE] = (float)draw_place(x, &x->draws[r]);
-        how[CHOSEN] = rng_uniform(&x->draws[r]) < x->share * x->gates[r].open;
+        how[CHOSEN] = rng_uniform(&x->draws[r]) < share;
         how[UNIT] = unit * how[CHOSEN];
     }
 }
 
-void relabel_draw(relabel *x, int replica, const int32_t *at)
+/* Fills in the units of states that the model may move. Returns whether it may relabel factors of
+ * the dynamics: it must know nearly all that they change, and what that is worth. */
+static bool open_steps(const relabel *x, int r)
 {
-    draw_others(x, &x->batch_if, replica, at, x->batch);
+    float *reach = x->states > 0 ? numbers_of(&x->reach, r) : NULL;
+    double all = 0, known = 0;
+    if (x->states > 0) x->m.reach(x->m.self, r, reach);
+    for (int i = 0; i < x->states; i++) {
+        const gate *g = step_gate(x, r, i);
+        bool open = g->open > 0;
+        if (reach[i] > 0) all += g->change;
+        if (reach[i] > 0 && open) known += g->change;
+        reach[i] = open ? reach[i] : 0;
+    }
+    return all > 0 && known >= WHOLE * all && reward_gate(x, r)->error < x->o.error;
 }
 
-/* ---- the gate -------------------------------------------------------------------------------- */
+void relabel_draw(relabel *x, int r, const int32_t *at)
+{
+    bool steps = open_steps(x, r);
+    double rewards = reward_gate(x, r)->open;
+    const float *rewarding = x->rewarding + (size_t)r * (size_t)x->width;
+    float *which = numbers_of(&x->batch_if.which, r);
+    for (int k = 0; k < x->width; k++) which[k] = rewarding[k] > 0 ? rewards > 0 : steps;
+    draw_others(x, &x->batch_if, r, at, x->batch, x->share * (steps ? 1 : rewards));
+}
+
+/* ---- the gates ------------------------------------------------------------------------------- */
 
 /* Lists the newest steps of a replica that have a successor, at most `each` of a world. */
-static int list_newest(const relabel *x, int replica, int each, int32_t *at, int32_t *next)
+static int list_newest(const relabel *x, int replica, int64_t each, int32_t *at, int32_t *next)
 {
     int worlds = replay_shape_of(x->replay)->worlds, count = 0;
     for (int lane = replica * worlds; lane < (replica + 1) * worlds; lane++) {
-        int got = 0;
+        int64_t got = 0;
         for (int i = replay_rows(x->replay, lane) - 2; i >= 0 && got < each; i--) {
             replay_row row = replay_at(x->replay, lane, i);
             if (row.last || count == NEWEST) continue;
@@ -263,87 +338,82 @@ static int list_newest(const relabel *x, int replica, int each, int32_t *at, int
     return count;
 }
 
-/* How much of a change the rewards bear out. With other factors in place of the right ones a model
- * must err more, by the square of the change: then this is 1. Where factors have no effect they are
- * as good as the right ones: 0. */
-static double slope(const gate *g)
+static void move_gates(const relabel *x, int r)
 {
-    return g->change > 0 ? 1 - 2 * g->both / g->change : 0;
+    int n = x->looked[r], d = x->states;
+    size_t at = (size_t)r * NEWEST;
+    double limit = x->o.error;
+    gate_move(reward_gate(x, r), x->missed + at, x->moved + at, 1, n, limit);
+    at *= (size_t)d;
+    for (int i = 0; i < d; i++, at++)
+        gate_move(step_gate(x, r, i), x->missed_step + at, x->moved_step + at, d, n, limit);
 }
 
-/* Open while both faults are below half the limit, closed when one is above it. */
-static double open_by(const relabel *x, const gate *g)
+static void send_look(const relabel *x)
 {
-    double fault = fmax(g->error / g->change, 1 - slope(g)), room = 2 - 2 * fault / x->o.error;
-    if (g->seen < LEAST || !(room > 0)) return 0; /* also where nothing changes */
-    return room < 1 ? room : 1;
-}
-
-/* The mean of products. */
-static double mean_of(const float *x, const float *y, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
-    return sum / n;
-}
-
-static void move_gate(const relabel *x, int r)
-{
-    int n = x->looked[r];
-    gate *g = &x->gates[r];
-    const float *missed = x->missed + (size_t)r * NEWEST, *moved = x->moved + (size_t)r * NEWEST;
-    if (n == 0) return;
-    g->seen += n;
-    double weight = n / fmin((double)g->seen, HORIZON);
-    g->error += weight * (mean_of(missed, missed, n) - g->error);
-    g->change += weight * (mean_of(moved, moved, n) - g->change);
-    g->both += weight * (mean_of(missed, moved, n) - g->both);
-    g->open = open_by(x, g);
-}
-
-int relabel_look(relabel *x, int64_t steps)
-{
-    int rc = 0, worlds = replay_shape_of(x->replay)->worlds;
-    int64_t each = (steps - x->last) / worlds, fit = (NEWEST + worlds - 1) / worlds;
-    x->last = steps;
-    for (int r = 0; r < x->replicas; r++) {
-        int32_t *at = rows_of(&x->at, r);
-        x->looked[r] = list_newest(x, r, (int)(each < fit ? each : fit), at, rows_of(&x->next, r));
-        draw_others(x, &x->look_if, r, at, x->looked[r]);
-    }
     staged_send(&x->at);
     staged_send(&x->next);
     staged_send(&x->look_if.rows);
     staged_send(&x->look_if.how);
-    TRY(nn_plan_run(x->look));
+}
+
+static void read_look(relabel *x)
+{
     nn_read_all(x->miss, x->missed);
     nn_read_all(x->change, x->moved);
-    for (int r = 0; r < x->replicas; r++) move_gate(x, r);
-out:
-    return rc;
+    if (x->states == 0) return;
+    nn_read_all(x->miss_step, x->missed_step);
+    nn_read_all(x->change_step, x->moved_step);
+}
+
+int relabel_look(relabel *x, int64_t steps)
+{
+    int worlds = replay_shape_of(x->replay)->worlds;
+    int64_t lived = (steps - x->last) / worlds, fit = (NEWEST + worlds - 1) / worlds;
+    x->last = steps;
+    for (int r = 0; r < x->replicas; r++) {
+        int32_t *at = rows_of(&x->at, r), *next = rows_of(&x->next, r);
+        x->looked[r] = list_newest(x, r, lived < fit ? lived : fit, at, next);
+        draw_others(x, &x->look_if, r, at, x->looked[r], 1);
+    }
+    send_look(x);
+    int rc = nn_plan_run(x->look);
+    if (rc < 0) return rc;
+    read_look(x);
+    for (int r = 0; r < x->replicas; r++) move_gates(x, r);
+    return 0;
 }
 
 /* ---- state and curves ------------------------------------------------------------------------ */
 
 void relabel_state(relabel *x, int replica, state_list *s)
 {
-    gate *g = &x->gates[replica];
+    char name[64];
     state_add_number(s, "relabel/draws", FANS_U64, &x->draws[replica].drawn);
     state_add_number(s, "relabel/last", FANS_I64, &x->last);
-    state_add_number(s, "relabel/seen", FANS_I64, &g->seen);
-    state_add_number(s, "relabel/error", FANS_F64, &g->error);
-    state_add_number(s, "relabel/change", FANS_F64, &g->change);
-    state_add_number(s, "relabel/both", FANS_F64, &g->both);
-    state_add_number(s, "relabel/open", FANS_F64, &g->open);
+    gate_state(reward_gate(x, replica), "relabel/reward", s);
+    for (int i = 0; i < x->states; i++) {
+        snprintf(name, sizeof name, "relabel/state%d", i);
+        gate_state(step_gate(x, replica, i), name, s);
+    }
+}
+
+static double open_states(const relabel *x, int replica)
+{
+    int open = 0;
+    for (int i = 0; i < x->states; i++) open += step_gate(x, replica, i)->open > 0;
+    return (double)open / x->states;
 }
 
 void relabel_scalars(const relabel *x, int replica, fans_scalar_fn *emit, void *user)
 {
-    const gate *g = &x->gates[replica];
-    double unit = x->m.unit ? (double)x->m.unit(x->m.self, replica) : 1;
-    emit(user, "train/relabel_share", x->share * g->open);
+    const gate *g = reward_gate(x, replica);
+    double unit = (double)unit_of(x, replica);
+    bool steps = x->states > 0 && open_steps(x, replica);
+    emit(user, "train/relabel_share", x->share * (steps ? 1 : g->open));
     emit(user, "train/relabel_gate", g->open);
     emit(user, "train/relabel_error", unit * sqrt(g->error)); /* both in units of the reward */
     emit(user, "train/relabel_change", unit * sqrt(g->change));
-    emit(user, "train/relabel_slope", slope(g));
+    emit(user, "train/relabel_slope", gate_slope(g));
+    if (x->states > 0) emit(user, "train/relabel_states", open_states(x, replica));
 }

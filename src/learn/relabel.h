@@ -20,25 +20,31 @@
 #include "data/replay.h"
 #include "learn/staged.h"
 
-#define RELABEL_OPTIONS(X)                                                                     \
-    X(CHOICE, factors, 0, "lived|between|beyond",                                              \
-      "other factors: of one stored row, between those of two, or up to half as far beyond")   \
-    X(FLAG, residual, true, "keep what the reward model does not explain")                     \
-    X(REAL, error, 0.5, 0, 1e9,                                                                \
-      "held-out error of the reward model at which relabelling stops, relative to the change") \
+#define RELABEL_OPTIONS(X)                                                                       \
+    X(CHOICE, factors, 0, "lived|between|beyond",                                                \
+      "other factors: of one stored row, between those of two, or up to half as far beyond")     \
+    X(FLAG, residual, true, "keep what the reward model does not explain")                       \
+    X(REAL, error, 0.5, 0, 1e9,                                                                  \
+      "held-out error of the reward model at which relabelling stops, relative to the change")   \
+    X(FLAG, dynamics, false, "relabel factors of the dynamics too, and the states they lead to") \
     X(FLAG, all, false, "relabel factors of the dynamics too, as if they touched nothing")
 OPTIONS_STRUCT(relabel_options, RELABEL_OPTIONS)
 const option_group *relabel_option_group(void);
 
-/* A model of the reward, in its own units. */
+/* A model of what a step leads to, in its own units. Rows are those of the replay. */
 typedef struct relabel_model {
     void *self;
-    /* Records the reward of transitions (rows of the replay) under context numbers: (1, B, 1). */
+    /* Records the reward under context numbers, and the reward that came: (1, B, 1). */
     nn_var (*expect)(void *self, nn_var now, nn_var next, nn_var numbers);
-    nn_var (*observed)(void *self, nn_var now);   /* the reward that came, in the same units */
-    float (*unit)(const void *self, int replica); /* a unit in reward; NULL: 1 */
+    nn_var (*observed)(void *self, nn_var now);
+    float (*unit)(const void *self, int replica); /* in reward; NULL: 1 */
     /* Sets which of the context's numbers are of factors that touch the reward alone. */
     void (*which)(const void *self, int replica, float *numbers);
+
+    /* The same for the change of state: (1, B, obs). All NULL: dynamics are not relabelled. */
+    nn_var (*expect_step)(void *self, nn_var now, nn_var next, nn_var numbers);
+    nn_var (*observed_step)(void *self, nn_var now, nn_var next);
+    void (*reach)(const void *self, int replica, float *units); /* 0: no factor reaches the state */
 } relabel_model;
 
 typedef struct relabel relabel;
@@ -51,9 +57,10 @@ void relabel_free(relabel *x);
 
 /* ---- recording: in this order, by the agent -------------------------------------------------- */
 
-/* Records the inputs of a batch of steps `now` and their successors `next`, of a replay whose
- * column 0 has the context. */
-int relabel_record(relabel *x, stage *t, const replay *r, int batch, nn_var now, nn_var next);
+/* Records the inputs of a batch of steps `now`, of a replay whose column 0 has the context. Of
+ * their successors `next`, the observations become those under the other factors; nothing else is
+ * left in it. */
+int relabel_record(relabel *x, stage *t, const replay *r, int batch, nn_var now, nn_var *next);
 nn_var relabel_numbers(const relabel *x, nn_var numbers); /* relabelled, at either end */
 nn_var relabel_reward(const relabel *x, nn_var reward);
 /* The model's mean squared error in the batch as it was, for a model that learns with SAC. */

@@ -10,8 +10,8 @@
 /* ---- a world whose reward is known ------------------------------------------------------------
  */
 
-/* r = s'_0 + a · theta_r + noise. The context is [theta_s, theta_r, theta_r], the reward factor
- * being the sum of the last two. Segments have 12 steps, episodes one. */
+/* s' = a · theta_s + noise and r = s' + a · theta_r + noise. The context is [theta_s, theta_r / 2,
+ * theta_r / 2]. Segments have 12 steps, episodes one. */
 enum { WORLDS = 2, BATCH = 64, WIDTH = 3, SEGMENT = 12 };
 
 typedef struct toy {
@@ -21,7 +21,7 @@ typedef struct toy {
     replay *replay;
     stage batch;
     staged at, next;
-    nn_var numbers[2], reward;
+    nn_var numbers[2], reward, moved;
     nn_plan *plan;
     relabel_options o;
     sac_options so;
@@ -44,6 +44,24 @@ static nn_var expect(void *self, nn_var now, nn_var next, nn_var numbers)
     return nn_add(nn_add(nn_slice(next, 0, 1), effect), nn_mul(theta, t->wrong));
 }
 
+static nn_var expect_step(void *self, nn_var now, nn_var next, nn_var numbers)
+{
+    (void)next;
+    return nn_mul(replay_action(((toy *)self)->replay, now), nn_slice(numbers, 0, 1));
+}
+
+static nn_var observed_step(void *self, nn_var now, nn_var next)
+{
+    (void)self, (void)now;
+    return nn_slice(next, 0, 1);
+}
+
+static void reach(const void *self, int replica, float *to)
+{
+    (void)self, (void)replica;
+    *to = 1;
+}
+
 static nn_var observed(void *self, nn_var now)
 {
     return replay_reward(((toy *)self)->replay, now);
@@ -55,9 +73,9 @@ static void last_two(const void *self, int replica, float *which)
     which[0] = 0;
 }
 
-static float factor(int64_t segment)
+static float noise(toy *t)
 {
-    return (float)sin(0.7 * (double)segment);
+    return (float)(NOISE * rng_normal(&t->draws));
 }
 
 static void live(toy *t, int steps)
@@ -68,15 +86,16 @@ static void live(toy *t, int steps)
         int64_t segment[WORLDS];
         for (int w = 0; w < WORLDS; w++) {
             segment[w] = t->steps / SEGMENT;
-            float theta = factor(segment[w]);
+            float theta_s = (float)cos(0.3 * (double)segment[w]);
+            float theta_r = (float)sin(0.7 * (double)segment[w]);
             obs[w] = (float)rng_normal(&t->draws);
-            next[w] = (float)rng_normal(&t->draws);
             action[w] = (float)rng_between(&t->draws, -1, 1);
-            reward[w] = next[w] + action[w] * theta + (float)(NOISE * rng_normal(&t->draws));
+            next[w] = action[w] * theta_s + noise(t);
+            reward[w] = next[w] + action[w] * theta_r + noise(t);
             change[w] = t->steps % SEGMENT == 0;
             ended[w] = 1; /* every step ends an episode: its successor is its own */
-            numbers[w][0] = (float)t->steps;
-            numbers[w][1] = numbers[w][2] = theta / 2;
+            numbers[w][0] = theta_s;
+            numbers[w][1] = numbers[w][2] = theta_r / 2;
         }
         fans_moment m = {.obs = obs, .segment = segment, .change = change};
         fans_outcome o = {reward, no, ended, next};
@@ -85,17 +104,18 @@ static void live(toy *t, int steps)
     replay_sync(t->replay);
 }
 
-static void toy_open(toy *t, int factors)
+static void toy_open(toy *t, int factors, bool dynamics)
 {
     static const uint64_t seeds[] = {7};
     *t = (toy){.share = 0.5, .draws = rng_stream(1, "toy", 0)};
     options_default(relabel_option_group(), &t->o);
     options_default(sac_option_group(), &t->so);
     t->o.factors = factors;
+    t->o.dynamics = dynamics;
     t->taken[0] = (fans_taken){relabel_option_group(), &t->o};
     t->taken[1] = (fans_taken){sac_option_group(), &t->so};
     fans_algo_setup s = {.replicas = 1, .seeds = seeds, .taken = t->taken, .warning = &t->warning};
-    relabel_model m = {t, expect, observed, NULL, last_two};
+    relabel_model m = {t, expect, observed, NULL, last_two, expect_step, observed_step, reach};
     arena *memory;
     replay_shape z = {.replicas = 1,
                       .worlds = WORLDS,
@@ -117,13 +137,14 @@ static void toy_open(toy *t, int factors)
     stage_rows(&t->batch, &t->at, "at", 1, BATCH, 1);
     stage_rows(&t->batch, &t->next, "next", 1, BATCH, 1);
     nn_var now = replay_gather(t->replay, t->at.var), next = replay_gather(t->replay, t->next.var);
-    assert_int_equal(relabel_record(t->x, &t->batch, t->replay, BATCH, now, next), 0);
+    assert_int_equal(relabel_record(t->x, &t->batch, t->replay, BATCH, now, &next), 0);
     t->numbers[0] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->at.var));
     t->numbers[1] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->next.var));
     t->reward = relabel_reward(t->x, replay_reward(t->replay, now));
     assert_int_equal(relabel_plan(t->x), 0);
-    nn_var wanted[] = {t->numbers[0], t->numbers[1], t->reward};
-    assert_int_equal(nn_plan_new(&t->plan, t->g, wanted, 3, 0, NULL, 0), 0);
+    t->moved = replay_obs(t->replay, next);
+    nn_var wanted[] = {t->numbers[0], t->numbers[1], t->reward, t->moved};
+    assert_int_equal(nn_plan_new(&t->plan, t->g, wanted, 4, 0, NULL, 0), 0);
     assert_int_equal(nn_graph_commit(t->g), 0);
     assert_int_equal(arena_commit(memory), 0);
     assert_int_equal(relabel_ready(t->x), 0);
@@ -170,40 +191,49 @@ static replay_row row_of(const toy *t, int32_t number, const float **numbers)
 /* ---- what is relabelled ------------------------------------------------------------------------
  */
 
-/* Both ends get the same other theta_r, theta_s stays, the noise of the reward stays. */
-static int check_batch(toy *t, float low, float high)
+/* Both ends get the same other factors; state and reward change by what these do, and keep their
+ * noise. Without dynamics theta_s stays. */
+static void check_row(toy *t, int k, bool dynamics, float most)
+{
+    const float *was, *end, *now = nn_data(t->numbers[0], 0) + k * WIDTH;
+    const float *next = nn_data(t->numbers[1], 0) + k * WIDTH;
+    replay_row row = row_of(t, rows_of(&t->at, 0)[k], &was);
+    replay_row after = row_of(t, rows_of(&t->next, 0)[k], &end);
+    float step = row.action[0] * (now[0] - was[0]);
+    float more = step + 2 * row.action[0] * (now[1] - was[1]);
+    for (int i = 0; i < WIDTH; i++) assert_float_equal(now[i], next[i], 1e-6);
+    assert_float_equal(now[1], now[2], 1e-5);
+    assert_true(fabsf(now[1]) <= most);
+    if (!dynamics) assert_true(now[0] == was[0] && next[0] == end[0] && step == 0);
+    assert_float_equal(nn_data(t->moved, 0)[k], after.obs[0] + step, 1e-5);
+    assert_float_equal(nn_data(t->reward, 0)[k], row.reward + more, 1e-5);
+    if (numbers_of(&t->x->batch_if.how, 0)[k * HOWS + CHOSEN] == 0)
+        assert_true(step == 0 && more == 0 && nn_data(t->reward, 0)[k] == row.reward);
+}
+
+/* Returns how many rows are relabelled. */
+static int check_batch(toy *t, bool dynamics, float most)
 {
     int relabelled = 0;
     for (int k = 0; k < BATCH; k++) {
-        const float *was, *end, *now = nn_data(t->numbers[0], 0) + k * WIDTH;
-        const float *next = nn_data(t->numbers[1], 0) + k * WIDTH;
-        replay_row row = row_of(t, rows_of(&t->at, 0)[k], &was);
-        row_of(t, rows_of(&t->next, 0)[k], &end);
-        float reward = nn_data(t->reward, 0)[k], more = row.action[0] * 2 * (now[1] - was[1]);
-        bool chosen = numbers_of(&t->x->batch_if.how, 0)[k * HOWS + CHOSEN] > 0;
-        assert_true(now[0] == was[0] && next[0] == end[0]);
-        assert_true(now[1] == next[1] && now[2] == next[2]);
-        assert_float_equal(now[1], now[2], 1e-5);
-        assert_true(now[1] >= low && now[1] <= high);
-        assert_float_equal(reward, row.reward + more, 1e-4);
-        if (!chosen) assert_true(now[1] == was[1] && reward == row.reward);
-        relabelled += chosen;
+        check_row(t, k, dynamics, most);
+        relabelled += numbers_of(&t->x->batch_if.how, 0)[k * HOWS + CHOSEN] > 0;
     }
     return relabelled;
 }
 
-static void both_ends_get_other_factors_and_the_reward_that_fits(void **state)
+static void both_ends_get_other_factors_and_what_fits_them(void **state)
 {
     (void)state;
-    for (int factors = LIVED; factors <= BEYOND; factors++) {
+    for (int k = 0; k < 6; k++) {
         toy t;
-        int relabelled = 0;
-        float most = factors == BEYOND ? 1 : 0.5f;
-        toy_open(&t, factors);
+        int relabelled = 0, factors = k / 2;
+        bool dynamics = k % 2;
+        toy_open(&t, factors, dynamics);
         look(&t, 20);
-        for (int k = 0; k < 8; k++) {
+        for (int i = 0; i < 8; i++) {
             batch(&t);
-            relabelled += check_batch(&t, -most, most);
+            relabelled += check_batch(&t, dynamics, factors == BEYOND ? 1.01f : 0.51f);
         }
         assert_in_range(relabelled, 3 * BATCH, 5 * BATCH); /* half of 8 batches */
         toy_close(&t);
@@ -217,8 +247,8 @@ static void a_wrong_model_closes_the_gate(void **state)
 {
     (void)state;
     toy t;
-    toy_open(&t, LIVED);
-    gate *g = &t.x->gates[0];
+    toy_open(&t, LIVED, false);
+    gate *g = reward_gate(t.x, 0);
     look(&t, 4);
     assert_true(g->open == 0); /* too few steps to say */
     look(&t, 10);
@@ -228,7 +258,7 @@ static void a_wrong_model_closes_the_gate(void **state)
     look(&t, 60);
     assert_true(g->open == 0);
     batch(&t);
-    assert_int_equal(check_batch(&t, -1, 1), 0);
+    assert_int_equal(check_batch(&t, false, 1), 0);
     nn_scalar_set(t.wrong, 0, 0);
     look(&t, 300);
     assert_true(g->open == 1);
@@ -240,9 +270,9 @@ static void factors_that_change_nothing_keep_it_closed(void **state)
 {
     (void)state;
     toy t;
-    toy_open(&t, LIVED);
-    memset(numbers_of(&t.x->which, 0), 0, WIDTH * sizeof(float));
-    staged_send(&t.x->which);
+    toy_open(&t, LIVED, false);
+    memset(numbers_of(&t.x->look_if.which, 0), 0, WIDTH * sizeof(float));
+    staged_send(&t.x->look_if.which);
     look(&t, 30);
     assert_true(t.x->gates[0].change == 0 && t.x->gates[0].open == 0);
     toy_close(&t);
@@ -280,8 +310,10 @@ static void sums_of_rewards_are_not_relabelled(void **state)
 typedef struct method {
     const char *algo, *ini;
 } method;
-static const method METHODS[] = {{"fans", TASK OPEN "[fans]\nrelabel = 0.7\n"},
-                                 {"oracle", TASK OPEN "[oracle]\nrelabel = 0.7\n"}};
+static const method METHODS[] = {
+    {"fans", TASK OPEN "[fans]\nrelabel = 0.7\n"},
+    {"fans", TASK OPEN "dynamics = true\n[fnvae]\nstructure = false\n"},
+    {"oracle", TASK OPEN "[oracle]\nrelabel = 0.7\n"}};
 
 static void train(rig *t, const char *ini, const char *algo, const char *folder, int seeds,
                   int threads)
@@ -308,7 +340,7 @@ static void runs_are_bit_identical(void **state)
         rig x, y, z;
         train(&x, m->ini, m->algo, rig_folder(one, sizeof one), 1, 1);
         train(&y, m->ini, m->algo, rig_folder(two, sizeof two), 2, 2);
-        assert_true(state_number(&x, "relabel/open") == 1);
+        assert_true(state_number(&x, "relabel/reward/open") == 1);
         rig_same_state(x.training, 0, y.training, 0);
         snprintf(sub, sizeof sub, "%s/seed-4", two);
         rig_same_file(one, sub, "metrics.csv");
@@ -354,7 +386,7 @@ static void with_a_spoiled_model_the_agent_is_as_without(void **state)
     train(&without, SPOILED "[fans]\nrelabel = 0\n", "fans", NULL, 1, 1);
     train(&spoiled, SPOILED "[fans]\nrelabel = 0.7\n", "fans", NULL, 1, 1);
     train(&opened, SPOILED OPEN "[fans]\nrelabel = 0.7\n", "fans", NULL, 1, 1);
-    assert_true(state_number(&spoiled, "relabel/open") == 0);
+    assert_true(state_number(&spoiled, "relabel/reward/open") == 0);
     same_actor(&without, &spoiled, true);
     same_actor(&without, &opened, false);
     rig_close(&without);
@@ -365,7 +397,7 @@ static void with_a_spoiled_model_the_agent_is_as_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ends_get_other_factors_and_the_reward_that_fits),
+        cmocka_unit_test(both_ends_get_other_factors_and_what_fits_them),
         cmocka_unit_test(a_wrong_model_closes_the_gate),
         cmocka_unit_test(factors_that_change_nothing_keep_it_closed),
         cmocka_unit_test(sums_of_rewards_are_not_relabelled),
