@@ -23,6 +23,7 @@
 #include "learn/inference.h"
 
 enum { FILTER, PRIOR };       /* the option `belief` */
+enum { DECODER, OWN_MODEL };  /* the option `reward_model` */
 enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
 
 #define FANSRL_OPTIONS(X)                                                                        \
@@ -37,7 +38,9 @@ enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
     X(FLAG, log_std, false, "also show the belief's log standard deviations")                    \
     X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief") \
     X(FLAG, compact, true, "hide what has no path to the reward in the graph")                   \
-    X(REAL, relabel, 0.5, 0, 1, "share of a batch learned under other reward factors")
+    X(REAL, relabel, 0.5, 0, 1, "share of a batch learned under other reward factors")           \
+    X(CHOICE, reward_model, 0, "decoder|own",                                                    \
+      "what gives rewards under other factors: p_beta, or a network that learns with the critics")
 OPTIONS_STRUCT(fansrl_options, FANSRL_OPTIONS)
 static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the agent that adapts",
                      FANSRL_OPTIONS);
@@ -122,12 +125,16 @@ static fnvae_seen steps_of(const fansrl *a, nn_var now, nn_var next)
     return fnvae_record_seen(f, x, NN_NONE);
 }
 
-/* p_beta. */
+/* p_beta, or a network of its own. */
 static nn_var expect_reward(void *self, nn_var now, nn_var next, nn_var numbers)
 {
     fansrl *a = self;
     nn_var theta_r = nn_slice(numbers, a->fo->p, a->fo->q);
-    return fnvae_record_reward(a->theta.model, steps_of(a, now, next), theta_r);
+    fnvae_seen x = steps_of(a, now, next);
+    if (a->o->reward_model == OWN_MODEL)
+        return relabel_learned(a->relabel,
+                               fnvae_reward_list(a->theta.model, x.s, x.a, x.s1, theta_r));
+    return fnvae_record_reward(a->theta.model, x, theta_r);
 }
 
 static nn_var observed_reward(void *self, nn_var now)
@@ -309,8 +316,7 @@ out:
 static int plan(void *self, sac_also *also)
 {
     fansrl *a = self;
-    (void)also; /* SAC's losses do not reach the model */
-    int rc = a->relabel ? relabel_plan(a->relabel) : 0;
+    int rc = a->relabel ? relabel_plan(a->relabel, also) : 0; /* SAC does not reach the FN-VAE */
     return rc < 0 ? rc : inference_plan(&a->theta);
 }
 

@@ -22,8 +22,7 @@ OPTIONS_STRUCT(oracle_options, ORACLE_OPTIONS)
 static OPTIONS_GROUP(oracle_option_group, oracle_options, "oracle",
                      "SAC that sees the true factors", ORACLE_OPTIONS);
 
-enum { LOOK = 25 };                          /* steps of a seed between looks at the reward model */
-enum { MODEL_HIDDEN = 2, MODEL_WIDTH = 64 }; /* its layers */
+enum { LOOK = 25 }; /* steps of a seed between looks at the reward model */
 
 typedef struct truth {
     const fans_movements *moving; /* [replicas] */
@@ -31,8 +30,7 @@ typedef struct truth {
     int delay, factor_count, rows, worlds, width;
     int64_t *since; /* (rows): steps since the segment began */
     agent *agent;
-    relabel *relabel; /* with its reward model: */
-    nn_group *model;
+    relabel *relabel;
     const replay *replay;
 } truth;
 
@@ -89,13 +87,12 @@ static int look(void *self, const fans_moment *now, float *numbers)
 
 /* ---- rewards under other factors ------------------------------------------------------------- */
 
-/* A small network on s, a, s' and the factors. */
 static nn_var expect_reward(void *self, nn_var now, nn_var next, nn_var numbers)
 {
-    const truth *t = self;
+    truth *t = self;
     nn_list x = NN_IN(replay_obs(t->replay, now), replay_action(t->replay, now),
                       replay_obs(t->replay, next), numbers);
-    return nn_norm_mlp(t->model, "reward", x, 1, MODEL_HIDDEN, MODEL_WIDTH, NN_RELU, 1);
+    return relabel_learned(t->relabel, x);
 }
 
 static nn_var observed_reward(void *self, nn_var now)
@@ -115,18 +112,14 @@ static void reward_factors(const void *self, int replica, float *which)
 
 static int record(void *self, nn_graph *g, replay *r)
 {
-    truth *t = self;
-    t->replay = r;
-    t->model = nn_group_new(g, "reward model");
+    (void)g;
+    ((truth *)self)->replay = r;
     return 0;
 }
 
 static int plan(void *self, sac_also *also)
 {
-    truth *t = self;
-    also->with_critic[also->with_critic_count++] = t->model;
-    also->costs[also->cost_count++] = relabel_cost(t->relabel);
-    return relabel_plan(t->relabel);
+    return relabel_plan(((truth *)self)->relabel, also);
 }
 
 static int ready(void *self)
@@ -143,10 +136,7 @@ static int update(void *self)
 
 static void list_state(void *self, int replica, state_list *s)
 {
-    truth *t = self;
-    state_add_group(s, "reward model", t->model, replica);
-    state_add_number(s, "oracle/model_steps", FANS_U64, nn_group_steps(t->model));
-    relabel_state(t->relabel, replica, s);
+    relabel_state(((truth *)self)->relabel, replica, s);
 }
 
 static void scalars(void *self, int replica, fans_scalar_fn *emit, void *user)

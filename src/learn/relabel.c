@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "learn/relabel_gate.h"
-#include "learn/sac.h"
 
 OPTIONS_GROUP(relabel_option_group, relabel_options, "relabel",
               "experience under other factors, for methods that know what a factor touches",
@@ -17,6 +16,8 @@ enum { LIVED, BETWEEN, BEYOND }; /* the option `factors` */
 enum { SETTLED = 8 };            /* steps of a segment after which its numbers are no guess */
 enum { NEWEST = 64 };            /* steps that a look compares, at most */
 static const double WHOLE = 0.9; /* part of all changes of state that the model must know */
+
+enum { HIDDEN = 2, UNITS = 64 }; /* layers of a model that learns with the critics */
 
 enum { OWN, ONE, TWO, ROWS };       /* row numbers: of the segment itself, and of two others */
 enum { PLACE, CHOSEN, UNIT, HOWS }; /* between the two; 1 if relabelled; the reward's unit, or 0 */
@@ -36,6 +37,7 @@ struct relabel {
     relabel_model m;
     const replay *replay;
     nn_graph *graph;
+    nn_group *learned; /* a model that learns with the critics, if there is one */
     int replicas, batch, width;
     int states; /* that may be moved: all, or none */
     as_if batch_if, look_if;
@@ -217,14 +219,20 @@ nn_var relabel_reward(const relabel *x, nn_var reward)
     return nn_add(reward, nn_detach(more));
 }
 
-nn_var relabel_cost(const relabel *x)
+nn_var relabel_learned(relabel *x, nn_list in)
 {
-    return nn_mse(x->batch_if.expected, x->batch_if.observed, NN_NONE);
+    if (!x->learned) x->learned = nn_group_new(x->graph, "reward model");
+    return nn_norm_mlp(x->learned, "reward", in, 1, HIDDEN, UNITS, NN_RELU, 1);
 }
 
-int relabel_plan(relabel *x)
+int relabel_plan(relabel *x, sac_also *also)
 {
     nn_var wanted[] = {x->miss, x->change, x->miss_step, x->change_step};
+    const as_if *a = &x->batch_if;
+    if (x->learned) {
+        also->with_critic[also->with_critic_count++] = x->learned;
+        also->costs[also->cost_count++] = nn_mse(a->expected, a->observed, NN_NONE);
+    }
     return nn_plan_new(&x->look, x->graph, wanted, x->states > 0 ? 4 : 2, 0, NULL, 0);
 }
 
@@ -390,6 +398,8 @@ void relabel_state(relabel *x, int replica, state_list *s)
 {
     char name[64];
     state_add_number(s, "relabel/draws", FANS_U64, &x->draws[replica].drawn);
+    if (x->learned) state_add_group(s, "relabel", x->learned, replica);
+    if (x->learned) state_add_number(s, "relabel/steps", FANS_U64, nn_group_steps(x->learned));
     state_add_number(s, "relabel/last", FANS_I64, &x->last);
     gate_state(reward_gate(x, replica), "relabel/reward", s);
     for (int i = 0; i < x->states; i++) {

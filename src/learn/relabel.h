@@ -18,6 +18,7 @@
 
 #include "base/options.h"
 #include "data/replay.h"
+#include "learn/sac.h"
 #include "learn/staged.h"
 
 #define RELABEL_OPTIONS(X)                                                                       \
@@ -49,6 +50,9 @@ typedef struct relabel_model {
 
 typedef struct relabel relabel;
 
+/* A network for `expect` that learns with the critics: from each batch as it was. */
+nn_var relabel_learned(relabel *x, nn_list in);
+
 /* For the agent of a setup, with its options [relabel]. `share` is the value of the option `name`;
  * where it cannot be had it becomes 0, with a warning. At 0 there is none: *out stays. */
 int relabel_new(relabel **out, const fans_algo_setup *s, double *share, const char *name,
@@ -63,9 +67,7 @@ void relabel_free(relabel *x);
 int relabel_record(relabel *x, stage *t, const replay *r, int batch, nn_var now, nn_var *next);
 nn_var relabel_numbers(const relabel *x, nn_var numbers); /* relabelled, at either end */
 nn_var relabel_reward(const relabel *x, nn_var reward);
-/* The model's mean squared error in the batch as it was, for a model that learns with SAC. */
-nn_var relabel_cost(const relabel *x);
-int relabel_plan(relabel *x);
+int relabel_plan(relabel *x, sac_also *also);
 int relabel_ready(relabel *x); /* after the commit */
 
 /* ---- learning -------------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ static void toy_open(toy *t, int factors, bool dynamics)
     t->numbers[0] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->at.var));
     t->numbers[1] = relabel_numbers(t->x, replay_gather_column(t->replay, 0, t->next.var));
     t->reward = relabel_reward(t->x, replay_reward(t->replay, now));
-    assert_int_equal(relabel_plan(t->x), 0);
+    assert_int_equal(relabel_plan(t->x, &(sac_also){0}), 0);
     t->moved = replay_obs(t->replay, next);
     nn_var wanted[] = {t->numbers[0], t->numbers[1], t->reward, t->moved};
     assert_int_equal(nn_plan_new(&t->plan, t->g, wanted, 4, 0, NULL, 0), 0);
@@ -312,7 +312,7 @@ typedef struct method {
 } method;
 static const method METHODS[] = {
     {"fans", TASK OPEN "[fans]\nrelabel = 0.7\n"},
-    {"fans", TASK OPEN "dynamics = true\n[fnvae]\nstructure = false\n"},
+    {"fans", TASK OPEN "dynamics = true\n[fnvae]\nstructure = false\n[fans]\nreward_model = own\n"},
     {"oracle", TASK OPEN "[oracle]\nrelabel = 0.7\n"}};
 
 static void train(rig *t, const char *ini, const char *algo, const char *folder, int seeds,
