@@ -39,7 +39,7 @@ enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
     X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief") \
     X(FLAG, compact, true, "hide what has no path to the reward in the graph")                   \
     X(REAL, relabel, 0.5, 0, 1, "share of a batch learned under other reward factors")           \
-    X(CHOICE, reward_model, 0, "decoder|own",                                                    \
+    X(CHOICE, reward_model, 1, "decoder|own",                                                    \
       "what gives rewards under other factors: p_beta, or a network that learns with the critics")
 OPTIONS_STRUCT(fansrl_options, FANSRL_OPTIONS)
 static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the agent that adapts",

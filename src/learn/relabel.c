@@ -19,8 +19,15 @@ static const double WHOLE = 0.9; /* part of all changes of state that the model 
 
 enum { HIDDEN = 2, UNITS = 64 }; /* layers of a model that learns with the critics */
 
-enum { OWN, ONE, TWO, ROWS };       /* row numbers: of the segment itself, and of two others */
-enum { PLACE, CHOSEN, UNIT, HOWS }; /* between the two; 1 if relabelled; the reward's unit, or 0 */
+enum { OWN, ONE, TWO, ROWS }; /* row numbers: of the segment itself, and of two others */
+enum {
+    PLACE,
+    CHOSEN,
+    UNIT,
+    LEARN,
+    HOWS
+}; /* between the two; 1 if relabelled; the reward's unit, or
+      0; 1 if the model may learn from the step */
 
 /* Transitions as they were, and under other factors. */
 typedef struct as_if {
@@ -52,7 +59,8 @@ struct relabel {
     int32_t *scratch;      /* [replicas][5][most] */
     float *missed, *moved; /* [replicas][NEWEST] */
     float *missed_step, *moved_step; /* [replicas][NEWEST][states] */
-    int64_t last;                    /* steps at the last look */
+    int64_t last;                    /* steps at the last look, … */
+    int64_t *written;                /* [lanes] … and rows */
     arena *memory;
 };
 
@@ -102,6 +110,11 @@ out:
 static int most(const relabel *x)
 {
     return x->batch > NEWEST ? x->batch : NEWEST;
+}
+
+static int lanes_each(const relabel *x)
+{
+    return replay_shape_of(x->replay)->worlds;
 }
 
 static gate *reward_gate(const relabel *x, int replica)
@@ -231,7 +244,8 @@ int relabel_plan(relabel *x, sac_also *also)
     const as_if *a = &x->batch_if;
     if (x->learned) {
         also->with_critic[also->with_critic_count++] = x->learned;
-        also->costs[also->cost_count++] = nn_mse(a->expected, a->observed, NN_NONE);
+        also->costs[also->cost_count++] =
+            nn_mse(a->expected, a->observed, column(a->how.var, LEARN));
     }
     return nn_plan_new(&x->look, x->graph, wanted, x->states > 0 ? 4 : 2, 0, NULL, 0);
 }
@@ -249,12 +263,13 @@ static void set_which(const relabel *x, int r)
 int relabel_ready(relabel *x)
 {
     size_t R = (size_t)x->replicas, n = (size_t)most(x), d = (size_t)x->states;
-    size_t each = R * NEWEST * sizeof(float);
+    size_t each = R * NEWEST * sizeof(float), lanes = R * (size_t)lanes_each(x);
     int rc = 0;
     TRY(arena_declare(x->memory, &x->gates, R * (1 + d) * sizeof *x->gates));
     TRY(arena_declare(x->memory, &x->rewarding, R * (size_t)x->width * sizeof *x->rewarding));
     TRY(arena_declare(x->memory, &x->looked, R * sizeof *x->looked));
     TRY(arena_declare(x->memory, &x->scratch, R * 5 * n * sizeof *x->scratch));
+    TRY(arena_declare(x->memory, &x->written, lanes * sizeof *x->written));
     TRY(arena_declare(x->memory, &x->missed, each));
     TRY(arena_declare(x->memory, &x->moved, each));
     TRY(arena_declare(x->memory, &x->missed_step, each * d));
@@ -279,6 +294,14 @@ static double draw_place(const relabel *x, rng *draw)
     return x->o.factors == LIVED ? 0 : x->o.factors == BETWEEN ? u : 2 * u - 0.5;
 }
 
+/* Steps since the last look are for the next one: a model that learns with the critics must not
+ * know them. */
+static bool may_learn(const relabel *x, int r, int32_t at)
+{
+    int lane = r * lanes_each(x) + at / replay_capacity(x->replay);
+    return x->written[lane] == 0 || replay_when(x->replay, r, at) < x->written[lane];
+}
+
 /* Draws other rows for n steps, and which of the steps are relabelled. A segment's first rows hold
  * guesses: later ones stand in. */
 static void draw_others(relabel *x, as_if *a, int r, const int32_t *at, int n, double share)
@@ -297,6 +320,7 @@ static void draw_others(relabel *x, as_if *a, int r, const int32_t *at, int n, d
         how[PLACE] = (float)draw_place(x, &x->draws[r]);
         how[CHOSEN] = rng_uniform(&x->draws[r]) < share;
         how[UNIT] = unit * how[CHOSEN];
+        how[LEARN] = may_learn(x, r, at[k]);
     }
 }
 
@@ -332,8 +356,8 @@ void relabel_draw(relabel *x, int r, const int32_t *at)
 /* Lists the newest steps of a replica that have a successor, at most `each` of a world. */
 static int list_newest(const relabel *x, int replica, int64_t each, int32_t *at, int32_t *next)
 {
-    int worlds = replay_shape_of(x->replay)->worlds, count = 0;
-    for (int lane = replica * worlds; lane < (replica + 1) * worlds; lane++) {
+    int W = lanes_each(x), count = 0;
+    for (int lane = replica * W; lane < (replica + 1) * W; lane++) {
         int64_t got = 0;
         for (int i = replay_rows(x->replay, lane) - 2; i >= 0 && got < each; i--) {
             replay_row row = replay_at(x->replay, lane, i);
@@ -376,14 +400,15 @@ static void read_look(relabel *x)
 
 int relabel_look(relabel *x, int64_t steps)
 {
-    int worlds = replay_shape_of(x->replay)->worlds;
-    int64_t lived = (steps - x->last) / worlds, fit = (NEWEST + worlds - 1) / worlds;
+    int W = lanes_each(x);
+    int64_t lived = (steps - x->last) / W, fit = (NEWEST + W - 1) / W;
     x->last = steps;
     for (int r = 0; r < x->replicas; r++) {
         int32_t *at = rows_of(&x->at, r), *next = rows_of(&x->next, r);
         x->looked[r] = list_newest(x, r, lived < fit ? lived : fit, at, next);
         draw_others(x, &x->look_if, r, at, x->looked[r], 1);
     }
+    for (int i = 0; i < x->replicas * W; i++) x->written[i] = replay_written(x->replay, i);
     send_look(x);
     int rc = nn_plan_run(x->look);
     if (rc < 0) return rc;
@@ -401,6 +426,8 @@ void relabel_state(relabel *x, int replica, state_list *s)
     if (x->learned) state_add_group(s, "relabel", x->learned, replica);
     if (x->learned) state_add_number(s, "relabel/steps", FANS_U64, nn_group_steps(x->learned));
     state_add_number(s, "relabel/last", FANS_I64, &x->last);
+    state_add(s, "relabel/written", FANS_I64, 1, (int64_t[]){lanes_each(x)},
+              x->written + (size_t)replica * (size_t)lanes_each(x));
     gate_state(reward_gate(x, replica), "relabel/reward", s);
     for (int i = 0; i < x->states; i++) {
         snprintf(name, sizeof name, "relabel/state%d", i);

@@ -14,8 +14,8 @@ typedef struct method {
     const char *algo, *ini;
 } method;
 static const method METHODS[] = {
-    {"fans", TASK OPEN "[fans]\nrelabel = 0.7\n"},
-    {"fans", TASK OPEN "dynamics = true\n[fnvae]\nstructure = false\n[fans]\nreward_model = own\n"},
+    {"fans", TASK OPEN "[fans]\nrelabel = 0.7\nreward_model = decoder\n"},
+    {"fans", TASK OPEN "dynamics = true\n[fnvae]\nstructure = false\n"},
     {"oracle", TASK OPEN "[oracle]\nrelabel = 0.7\n"}};
 
 static inline void train(rig *t, const char *ini, const char *algo, const char *folder, int seeds,

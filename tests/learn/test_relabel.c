@@ -290,7 +290,8 @@ static void sums_of_rewards_are_not_relabelled(void **state)
     options_default(sac_option_group(), &so);
     so.n_step = 3;
     fans_taken taken[] = {{relabel_option_group(), &o}, {sac_option_group(), &so}, {0}};
-    fans_algo_setup s = {.replicas = 1, .taken = taken, .warning = &warning};
+    uint64_t seed = 1;
+    fans_algo_setup s = {.replicas = 1, .seeds = &seed, .taken = taken, .warning = &warning};
     assert_int_equal(relabel_new(&x, &s, &share, "fans.relabel", (relabel_model){0}), 0);
     assert_null(x);
     assert_true(share == 0);
@@ -342,7 +343,7 @@ static void same_actor(const rig *x, const rig *y, bool same)
 static void with_a_spoiled_model_the_agent_is_as_without(void **state)
 {
     (void)state;
-#define SPOILED TASK "[fnvae]\npredict_reward = false\n"
+#define SPOILED TASK "[fnvae]\npredict_reward = false\n[fans]\nreward_model = decoder\n"
     rig without, spoiled, opened;
     train(&without, SPOILED "[fans]\nrelabel = 0\n", "fans", NULL, 1, 1);
     train(&spoiled, SPOILED "[fans]\nrelabel = 0.7\n", "fans", NULL, 1, 1);
