@@ -23,6 +23,7 @@
 #include "learn/inference.h"
 
 enum { FILTER, PRIOR };       /* the option `belief` */
+enum { DECODER, OWN_MODEL };  /* the option `reward_model` */
 enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
 
 #define FANSRL_OPTIONS(X)                                                                        \
@@ -36,13 +37,16 @@ enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
     X(REAL, floor, 0.5, 1e-6, 1e6, "lower bound on the belief's scale")                          \
     X(FLAG, log_std, false, "also show the belief's log standard deviations")                    \
     X(INT, hindsight, 1, 0, 1000, "first steps of a segment where critics see the later belief") \
-    X(FLAG, compact, true, "hide what has no path to the reward in the graph")
+    X(FLAG, compact, true, "hide what has no path to the reward in the graph")                   \
+    X(REAL, relabel, 0, 0, 1, "share of a batch learned under other reward factors")             \
+    X(CHOICE, reward_model, 1, "decoder|own",                                                    \
+      "what gives rewards under other factors: p_beta, or a network that learns with the critics")
 OPTIONS_STRUCT(fansrl_options, FANSRL_OPTIONS)
 static OPTIONS_GROUP(fansrl_option_group, fansrl_options, "fans", "FANS-RL, the agent that adapts",
                      FANSRL_OPTIONS);
 
 typedef struct fansrl {
-    const fansrl_options *o;
+    fansrl_options *o;
     fnvae_options *fo;
     const fans_env_info *info;
     int replicas, worlds, rows, width; /* width: numbers of a belief */
@@ -50,6 +54,8 @@ typedef struct fansrl {
     inference theta;
     causal_graph *graph;
     compact seen;
+    relabel *relabel;
+    float *reach;     /* (replicas, d): 1 if a dynamics factor has an edge to the state */
     bool *graph_left; /* [replicas]: graph.json is written */
     rng *windows;     /* [replicas] */
     pool *pool;
@@ -108,6 +114,92 @@ static void show(const void *self, int replica, units obs, units theta)
     compact_show(&((const fansrl *)self)->seen, replica, obs, theta);
 }
 
+/* ---- experience under other factors ---------------------------------------------------------- */
+
+/* Steps as the model reads them. */
+static fnvae_seen steps_of(const fansrl *a, nn_var now, nn_var next)
+{
+    const fnvae *f = a->theta.model;
+    fnvae_lived x = {replay_obs(f->replay, now), replay_action(f->replay, now),
+                     replay_reward(f->replay, now), replay_obs(f->replay, next)};
+    return fnvae_record_seen(f, x, NN_NONE);
+}
+
+/* p_beta, or a network of its own. */
+static nn_var expect_reward(void *self, nn_var now, nn_var next, nn_var numbers)
+{
+    fansrl *a = self;
+    nn_var theta_r = nn_slice(numbers, a->fo->p, a->fo->q);
+    fnvae_seen x = steps_of(a, now, next);
+    if (a->o->reward_model == OWN_MODEL)
+        return relabel_learned(a->relabel,
+                               fnvae_reward_list(a->theta.model, x.s, x.a, x.s1, theta_r));
+    return fnvae_record_reward(a->theta.model, x, theta_r);
+}
+
+static nn_var observed_reward(void *self, nn_var now)
+{
+    return steps_of(self, now, now).r;
+}
+
+static float reward_unit(const void *self, int replica)
+{
+    return fnvae_unit(((const fansrl *)self)->theta.model, replica, SCALE_R, 0);
+}
+
+/* p_alpha. */
+static nn_var expect_step(void *self, nn_var now, nn_var next, nn_var numbers)
+{
+    fansrl *a = self;
+    return fnvae_record_step(a->theta.model, steps_of(a, now, next),
+                             nn_slice(numbers, 0, a->fo->p));
+}
+
+static nn_var observed_step(void *self, nn_var now, nn_var next)
+{
+    return steps_of(self, now, next).ds;
+}
+
+static void step_units(const void *self, int replica, float *to)
+{
+    const fansrl *a = self;
+    int d = a->info->obs_dim;
+    for (int i = 0; i < d; i++)
+        to[i] = a->reach[replica * d + i] * fnvae_unit(a->theta.model, replica, SCALE_DS, i);
+}
+
+/* Which states theta_s touches. */
+static void find_reach(fansrl *a, int r)
+{
+    int d = a->info->obs_dim;
+    for (int i = 0; i < d; i++) {
+        bool any = false;
+        for (int k = 0; k < a->fo->p; k++) any = any || causal_edge(a->graph, CAUSAL_C_ts, i, k);
+        a->reach[r * d + i] = any;
+    }
+}
+
+/* theta_r touches the reward alone: it has no edge to a state. Its log_std goes with it. */
+static void reward_factors(const void *self, int replica, float *which)
+{
+    const fansrl *a = self;
+    int p = a->fo->p, n = p + a->fo->q;
+    (void)replica;
+    for (int k = 0; k < a->width; k++) which[k] = k % n >= p;
+}
+
+static relabel_model model_of(fansrl *a)
+{
+    return (relabel_model){.self = a,
+                           .expect = expect_reward,
+                           .observed = observed_reward,
+                           .unit = reward_unit,
+                           .which = reward_factors,
+                           .expect_step = expect_step,
+                           .observed_step = observed_step,
+                           .reach = step_units};
+}
+
 /* ---- learning -------------------------------------------------------------------------------- */
 
 /* The update that should be done by now: they are spread over the second half of the initial steps.
@@ -149,6 +241,7 @@ static int learn_graph(fansrl *a)
     fnvae_freeze(a->theta.model);
     for (int r = 0; r < a->replicas; r++) {
         causal_graph_of(a->graph, a->theta.model, r);
+        find_reach(a, r);
         compact_find(&a->seen, r, a->o->compact ? a->graph : NULL);
     }
     return refresh_all(a);
@@ -164,7 +257,8 @@ static int update(void *self)
     fansrl *a = self;
     if (!is_graph_fixed(a)) return learn_graph(a);
     int64_t updates = (int64_t)agent_rounds(a->agent, a->o->model_every) * a->o->model_updates;
-    int rc = inference_learn(&a->theta, updates, a->windows, a->pool);
+    int rc = a->relabel && updates > 0 ? relabel_look(a->relabel, agent_steps(a->agent)) : 0;
+    if (rc == 0) rc = inference_learn(&a->theta, updates, a->windows, a->pool);
     return rc == 0 && agent_rounds(a->agent, a->o->refresh) ? refresh_all(a) : rc;
 }
 
@@ -173,6 +267,7 @@ static int update(void *self)
 static void free_fansrl(void *self)
 {
     fansrl *a = self;
+    relabel_free(a->relabel);
     inference_free(&a->theta);
     causal_graph_free(a->graph);
     arena_free(a->memory);
@@ -220,13 +315,16 @@ out:
 
 static int plan(void *self, sac_also *also)
 {
-    (void)also; /* SAC's losses do not reach the model */
-    return inference_plan(&((fansrl *)self)->theta);
+    fansrl *a = self;
+    int rc = a->relabel ? relabel_plan(a->relabel, also) : 0; /* SAC does not reach the FN-VAE */
+    return rc < 0 ? rc : inference_plan(&a->theta);
 }
 
 static int ready(void *self)
 {
-    return inference_ready(&((fansrl *)self)->theta);
+    fansrl *a = self;
+    int rc = a->relabel ? relabel_ready(a->relabel) : 0;
+    return rc < 0 ? rc : inference_ready(&a->theta);
 }
 
 static int claim(fansrl *a, const uint64_t *seeds)
@@ -235,6 +333,7 @@ static int claim(fansrl *a, const uint64_t *seeds)
     int rc = 0, n = a->fo->p + a->fo->q;
     TRY(arena_new(&a->memory));
     TRY(compact_declare(&a->seen, a->memory, a->replicas, a->info->obs_dim, n, a->width));
+    TRY(arena_declare(a->memory, &a->reach, R * (size_t)a->info->obs_dim * sizeof *a->reach));
     TRY(arena_declare(a->memory, &a->graph_left, R * sizeof *a->graph_left));
     TRY(arena_declare(a->memory, &a->windows, R * sizeof *a->windows));
     TRY(arena_commit(a->memory));
@@ -252,6 +351,9 @@ static void list_state(void *self, int r, state_list *s)
     fnvae_state(a->theta.model, r, s);
     compact_state(&a->seen, r, s);
     state_add_number(s, "fans/windows", FANS_U64, &a->windows[r].drawn);
+    state_add(s, "fans/reach", FANS_F32, 1, (int64_t[]){a->info->obs_dim},
+              a->reach + r * a->info->obs_dim);
+    if (a->relabel) relabel_state(a->relabel, r, s);
 }
 
 static void list_carried(void *self, int r, state_list *s)
@@ -261,7 +363,9 @@ static void list_carried(void *self, int r, state_list *s)
 
 static void scalars(void *self, int r, fans_scalar_fn *emit, void *user)
 {
-    fnvae_scalars(((fansrl *)self)->theta.model, r, emit, user);
+    fansrl *a = self;
+    fnvae_scalars(a->theta.model, r, emit, user);
+    if (a->relabel) relabel_scalars(a->relabel, r, emit, user);
 }
 
 static const float *belief_of(void *self, int row, int *n)
@@ -297,6 +401,7 @@ static context context_of(fansrl *a)
                      .hindsight = a->o->hindsight,
                      .hold = a->o->initial,
                      .held_by = "fans.initial",
+                     .relabel = a->relabel,
                      .free = free_fansrl,
                      .start = start,
                      .look = look,
@@ -328,6 +433,7 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
     a->width = (a->fo->p + a->fo->q) * (a->o->log_std ? 2 : 1);
     TRY(check_options(a));
     TRY(claim(a, s->seeds));
+    TRY(relabel_new(&a->relabel, s, &a->o->relabel, "fans.relabel", model_of(a)));
     context c = context_of(a);
     rc = agent_new(&a->agent, s, &c); /* frees the context when it fails */
     if (rc == 0) *agent_out = a->agent;
@@ -337,8 +443,9 @@ out:
     return rc;
 }
 
-static fans_option_group_fn *const groups[] = {fansrl_option_group, fnvae_option_group,
-                                               sac_option_group, replay_option_group, NULL};
+static fans_option_group_fn *const groups[] = {fansrl_option_group, relabel_option_group,
+                                               fnvae_option_group,  sac_option_group,
+                                               replay_option_group, NULL};
 
 /* The model's sizes, and differences because it keeps learning: fewer updates to start with, and a
  * learning rate that keeps up with the policy. */

@@ -336,6 +336,18 @@ void replay_before(const replay *r, int replica, int32_t at, int count, int32_t 
     }
 }
 
+int64_t replay_written(const replay *r, int lane)
+{
+    return r->head[lane];
+}
+
+int64_t replay_when(const replay *r, int replica, int32_t at)
+{
+    size_t row = base_of(r, replica) + (size_t)at;
+    int64_t newest = r->head[row / (size_t)r->capacity] - 1;
+    return newest - (newest - (int64_t)(row % (size_t)r->capacity)) % r->capacity;
+}
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* The step that starts in row i of a lane, which must not be the newest row. */

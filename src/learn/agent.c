@@ -104,6 +104,7 @@ static nn_var record_input(agent *a, nn_var rows, nn_var at, bool next)
     nn_var numbers = a->c.stored
                          ? replay_gather_column(a->replay, 0, at)
                          : a->c.numbers(a->c.self, &a->batch, a->replay, a->so->batch, next);
+    if (a->c.relabel) numbers = relabel_numbers(a->c.relabel, numbers);
     return record_units(a, nn_concat(NN_IN(obs, numbers)));
 }
 
@@ -146,9 +147,11 @@ static int record_batch(agent *a, sac_inputs *in)
     TRY(staged_numbers(&a->shift, a->memory, a->g, "shift", 1, 1, a->inputs));
     TRY(staged_numbers(&a->scale, a->memory, a->g, "scale", 1, 1, a->inputs));
     nn_var now = replay_gather(a->replay, a->at.var), next = replay_gather(a->replay, a->next.var);
+    if (a->c.relabel) TRY(relabel_record(a->c.relabel, &a->batch, a->replay, B, now, &next));
     in->actor = record_input(a, now, a->at.var, false);
     in->action = replay_action(a->replay, now);
     in->reward = replay_reward(a->replay, now);
+    if (a->c.relabel) in->reward = relabel_reward(a->c.relabel, in->reward);
     in->terminated = replay_terminated(a->replay, now);
     if (persists(a)) stage_rows(&a->batch, &a->context_next, "context next", 1, B, 1);
     in->next_actor = record_input(a, next, persists(a) ? a->context_next.var : a->next.var, true);
@@ -165,11 +168,11 @@ static int record(agent *a)
     sac_also also = {0};
     sac_inputs in = {.discount = NN_NONE, .weight = NN_NONE};
     replay_record(a->replay, a->g);
+    if (a->c.record) TRY(a->c.record(a->c.self, a->g, a->replay));
     TRY(record_batch(a, &in));
     sac_record(a->sac, &in);
     TRY(staged_numbers(&a->here, a->memory, a->g, "here", 1, a->worlds, a->inputs));
     sac_record_act(a->sac, record_units(a, a->here.var));
-    if (a->c.record) TRY(a->c.record(a->c.self, a->g, a->replay));
     if (a->c.plan) TRY(a->c.plan(a->c.self, &also)); /* plans need everything recorded */
     TRY(sac_plan(a->sac, &also));
     TRY(nn_graph_commit(a->g));
@@ -383,6 +386,7 @@ static void draw_batch(void *arg, int r)
     if (steps > 0) replay_hindsight(a->replay, r, n, at, steps, rows_of(&a->critic_at, r));
     if (steps > 0)
         replay_hindsight(a->replay, r, n, context_next, steps, rows_of(&a->critic_next, r));
+    if (a->c.relabel) relabel_draw(a->c.relabel, r, at);
     if (a->c.fill) a->c.fill(a->c.self, r, at, next);
 }
 

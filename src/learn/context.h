@@ -13,6 +13,7 @@
 #define LEARN_CONTEXT_H
 
 #include "data/replay.h"
+#include "learn/relabel.h"
 #include "learn/sac.h"
 #include "learn/staged.h"
 
@@ -29,6 +30,8 @@ typedef struct context {
 
     int64_t hold; /* steps of a seed before which actions are random and SAC does not learn … */
     const char *held_by; /* … and the option that says so */
+
+    relabel *relabel; /* stored: learns a share of each batch under other numbers; NULL: none */
 
     void (*free)(void *self);
 
@@ -50,7 +53,8 @@ typedef struct context {
 
     /* ---- in batches ---- */
 
-    /* Record its own networks; plan them, after everything is recorded; start, after the commit. */
+    /* Record its own networks, before the batch; plan them, after everything is recorded; start,
+     * after the commit. */
     int (*record)(void *self, nn_graph *g, replay *r);
     int (*plan)(void *self, sac_also *also);
     int (*ready)(void *self);

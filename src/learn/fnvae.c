@@ -102,6 +102,26 @@ nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_
                        NN_IN(theta_r), f->mask[MASK_R].C, 1, 2, f->o.dense, NN_TANH, 1);
 }
 
+/* p_alpha2 and p_beta2: the same without masks. Any input may scale the effect of others. */
+nn_var fnvae_record_alpha2(fnvae *f, nn_var s, nn_var a, nn_var theta_s)
+{
+    nn_list x = NN_IN(s, a, theta_s);
+    return nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", x, x, NN_NONE, 1, 2, f->o.dense, NN_TANH,
+                       f->z.d);
+}
+
+nn_var fnvae_record_beta2(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r)
+{
+    nn_list x = fnvae_reward_list(f, s, a, s1, theta_r);
+    return nn_gain_mlp(f->group[FNVAE_BETA], "pred", x, x, NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
+}
+
+/* What to expect without theta. */
+static nn_var record_plain(fnvae *f, int group, nn_list x, int n)
+{
+    return nn_mlp(f->group[group], "plain", x, 1, 2, f->o.dense, NN_TANH, n);
+}
+
 /* ---- what networks read ---------------------------------------------------------------------- */
 
 static nn_var in_units(const fnvae *f, int scale, nn_var x)
@@ -119,6 +139,20 @@ fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
                         .change = change,
                         .state_s = NN_NONE,
                         .state_r = NN_NONE};
+}
+
+nn_var fnvae_record_reward(fnvae *f, fnvae_seen x, nn_var theta_r)
+{
+    nn_var r = fnvae_record_beta2(f, x.s, x.a, x.s1, theta_r);
+    if (fnvae_first(f) == 0) return r;
+    return nn_add(r, record_plain(f, FNVAE_PLAIN_R, NN_IN(x.s, x.a, x.s1), 1));
+}
+
+nn_var fnvae_record_step(fnvae *f, fnvae_seen x, nn_var theta_s)
+{
+    nn_var ds = fnvae_record_alpha2(f, x.s, x.a, theta_s);
+    if (fnvae_first(f) == 0) return ds;
+    return nn_add(ds, record_plain(f, FNVAE_PLAIN_S, NN_IN(x.s, x.a), f->z.d));
 }
 
 /* Other rows of the same windows. */
@@ -152,7 +186,7 @@ static nn_var record_news(fnvae *f, int group, nn_list x, nn_var target, fnvae_p
 {
     nn_group *g = f->group[group];
     int n = nn_shape_of(target).D;
-    nn_var plain = nn_mlp(g, "plain", x, 1, 2, f->o.dense, NN_TANH, n);
+    nn_var plain = record_plain(f, group, x, n);
     nn_var log_sd = nn_clip(nn_param(g, "plain_sd", 1, 1, n, NN_INIT_ZERO, 0), -7, 2);
     nn_var all = nn_broadcast(log_sd, plain);
     if (!known->cost.graph) {

@@ -196,6 +196,12 @@ void fnvae_freeze(fnvae *f);
 /* Makes masks dense, learned or frozen, by the number of updates: after loading a model. */
 void fnvae_set_masks(fnvae *f);
 
+/* The reward and the change of state in other steps, given theta, in normalised units: by the dense
+ * decoders. And such a unit: of the reward, or of dimension i of a state's change. */
+nn_var fnvae_record_reward(fnvae *f, fnvae_seen x, nn_var theta_r);
+nn_var fnvae_record_step(fnvae *f, fnvae_seen x, nn_var theta_s);
+float fnvae_unit(const fnvae *f, int replica, int scale, int i);
+
 /* dimension i of a value in normalised units */
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x);
 
@@ -224,6 +230,8 @@ typedef struct fnvae_prior {
 fnvae_prior fnvae_record_foretold(fnvae *f, const nn_var *theta_s, const nn_var *theta_r);
 nn_var fnvae_record_alpha1(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
 nn_var fnvae_record_beta1(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
+nn_var fnvae_record_alpha2(fnvae *f, nn_var s, nn_var a, nn_var theta_s);
+nn_var fnvae_record_beta2(fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
 nn_list fnvae_reward_list(const fnvae *f, nn_var s, nn_var a, nn_var s1, nn_var theta_r);
 void fnvae_record_masks(fnvae *f);
 void fnvae_record_decoders(fnvae *f);

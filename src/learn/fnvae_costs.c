@@ -59,11 +59,8 @@ static void record_predictions(fnvae *f, nn_var *pred, nn_var *pred_r)
     nn_var s = f->seen.s, a = f->seen.a, s1 = f->seen.s1;
     nn_var theta_s = nn_shift(nn_grad_scale(f->theta_s.sample, f->k[FNVAE_K_pred]), NN_NONE);
     nn_var theta_r = nn_shift(nn_grad_scale(f->theta_r.sample, f->k[FNVAE_K_pred]), NN_NONE);
-    nn_list x = NN_IN(s, a, theta_s), x_r = fnvae_reward_list(f, s, a, s1, theta_r);
-    *pred = nn_gain_mlp(f->group[FNVAE_ALPHA], "pred", x, x, NN_NONE, 1, 2, f->o.dense, NN_TANH,
-                        f->z.d);
-    *pred_r =
-        nn_gain_mlp(f->group[FNVAE_BETA], "pred", x_r, x_r, NN_NONE, 1, 2, f->o.dense, NN_TANH, 1);
+    *pred = fnvae_record_alpha2(f, s, a, theta_s);
+    *pred_r = fnvae_record_beta2(f, s, a, s1, theta_r);
     if (fnvae_first(f) == 0) return;
     *pred = nn_add(*pred, f->plain_s.expected);
     *pred_r = nn_add(*pred_r, f->plain_r.expected);

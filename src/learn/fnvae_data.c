@@ -35,10 +35,22 @@ void fnvae_set_units(fnvae *f)
     staged_send(&f->units);
 }
 
-double fnvae_to(const fnvae *f, int replica, int scale, int i, double x)
+/* Shifts and scales of a statistic. */
+static const float *units_of(const fnvae *f, int replica, int scale)
 {
     const float *units = numbers_of(&f->units, replica);
     for (int k = 0; k < scale; k++) units += 2 * norm_of(f, replica, k)->n;
+    return units;
+}
+
+float fnvae_unit(const fnvae *f, int replica, int scale, int i)
+{
+    return 1 / units_of(f, replica, scale)[norm_of(f, replica, scale)->n + i];
+}
+
+double fnvae_to(const fnvae *f, int replica, int scale, int i, double x)
+{
+    const float *units = units_of(f, replica, scale);
     return (x + (double)units[i]) * (double)units[norm_of(f, replica, scale)->n + i];
 }
 

@@ -9,13 +9,16 @@
 /* Writes the page into `out` and hands over all of its numbers as JSON. */
 int page_write(const contests *c, const char *title, text *out, json_t **figures);
 
-/* ---- its parts: page_task.c, page_run.c, page_json.c ----------------------------------------- */
+/* ---- its parts: page_task.c, page_run.c, page_relabel.c, page_json.c ------------------------- */
 
 /* One task: curves, tables, every seed, settings. What its runs learned goes to `insights` too. */
 int page_task(const contest *t, int number, text *out, json_t *insights);
 
 /* Graph and beliefs of a run, where it has any; `open` unfolds them. */
 int page_run(const method *m, const record *r, bool open, text *out, json_t *insights);
+
+/* How far a run learned from experience under other factors, if its metrics.csv says so. */
+int page_relabel(const char *metrics, text *out, json_t *figures);
 
 json_t *page_json(const contests *c, const char *title);
 json_t *page_number(double x);       /* null where it is not finite */

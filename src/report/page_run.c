@@ -175,14 +175,15 @@ out:
     return rc;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 int page_run(const method *m, const record *r, bool open, text *out, json_t *insights)
 {
-    char graph[FOLDERS_PATH], belief[FOLDERS_PATH];
+    char graph[FOLDERS_PATH], belief[FOLDERS_PATH], metrics[FOLDERS_PATH];
     int rc = 0;
     if (snprintf(graph, sizeof graph, "%s/graph.json", r->path) >= FOLDERS_PATH ||
-        snprintf(belief, sizeof belief, "%s/beliefs.csv", r->path) >= FOLDERS_PATH)
+        snprintf(belief, sizeof belief, "%s/beliefs.csv", r->path) >= FOLDERS_PATH ||
+        snprintf(metrics, sizeof metrics, "%s/metrics.csv", r->path) >= FOLDERS_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
     bool has_graph = os_exists(graph), has_beliefs = os_exists(belief);
     if (!has_graph && !has_beliefs) return 0;
@@ -192,6 +193,7 @@ int page_run(const method *m, const record *r, bool open, text *out, json_t *ins
     text_add(out, " learned, seed %ld</summary>\n", r->seed);
     if (has_graph) TRY(write_graph(graph, out, figures));
     if (has_beliefs) TRY(write_beliefs(belief, out, figures));
+    TRY(page_relabel(metrics, out, figures));
     text_add(out, "</details>\n");
     json_array_append(insights, figures);
 out:

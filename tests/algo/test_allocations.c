@@ -6,8 +6,12 @@ static const char *algo;
 
 static int open_once(void)
 {
+    char ini[256] = "[env]\nname = pendulum\nhorizon = 25\n[change.gravity]\nclock = episode\n"
+                    "function = sine\noffset = 10\namplitude = 5\nfrequency = 0.5\n";
     rig t;
-    int rc = rig_open(&t, "[env]\nname = pendulum\nhorizon = 25\n", algo, NULL, 1, 1, 1);
+    if (!strcmp(algo, "oracle")) strcat(ini, "[oracle]\nrelabel = 0.5\n");
+    if (!strcmp(algo, "fans")) strcat(ini, "[fans]\nrelabel = 0.5\n");
+    int rc = rig_open(&t, ini, algo, NULL, 1, 1, 1);
     if (rc == 0) rig_close(&t);
     return rc;
 }

@@ -413,9 +413,26 @@ static void differences_have_statistics_too(void **unused)
     arena_free(memory);
 }
 
+static void rows_know_when_they_were_written(void **state)
+{
+    (void)state;
+    replay *r = new_replay(2, 12, HORIZON);
+    for (int episodes = 1; episodes < 9; episodes++) {
+        live(r, episodes);
+        for (int lane = 0; lane < 2; lane++) {
+            int rows = replay_rows(r, lane);
+            int64_t oldest = replay_written(r, lane) - rows;
+            for (int i = 0; i < rows; i++)
+                assert_int_equal(replay_when(r, 0, replay_at(r, lane, i).number), oldest + i);
+        }
+    }
+    replay_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_know_when_they_were_written),
         cmocka_unit_test(sampled_transitions_are_real),
         cmocka_unit_test(rows_come_back_in_the_order_they_were_lived),
         cmocka_unit_test(first_rows_see_later_ones_of_their_segment),

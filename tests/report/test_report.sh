@@ -212,7 +212,7 @@ awk 'BEGIN {
 report "$folder/made"
 shows "What sac learned, seed 0" 'class="causal"' "1 more without a path to r" "s0 → s0′, 0.90" "Beliefs against the truth" \
     "w&lt;i&gt;nd" "Distance of the belief"
-lacks "What sac learned, seed 1"
+lacks "What sac learned, seed 1" "Experience under other factors"
 good() { awk -v x="$(number "$1")" -v low="$2" -v high="$3" 'BEGIN { exit !(x != "" && x >= low && x <= high) }' ||
     complain "$1 is $(number "$1"), not in $2 … $3"; }
 good insights/0/factors/0/r2_first -10 0.5
@@ -222,6 +222,15 @@ good insights/0/factors/1/r2_last -10 0.5
 good insights/0/distance_correlation 0.1 1
 grep -qE '^ +sac +3 +-9\.9 ± 0\.1 +gravity 1\.00, w<i>nd -?[0-9.]+ +s0$' "$folder/out" ||
     complain "the short table says $(grep -w sac "$folder/out")"
+cp "$run/metrics.csv" "$folder/plain.csv"
+awk 'NR == 1 { print $0 ",relabel_share,relabel_error,relabel_change,relabel_slope"; next } { print $0 ",0.5,0.125,1,0.9" }' \
+    "$folder/plain.csv" >"$run/metrics.csv"
+report "$folder/made"
+shows "Experience under other factors" "50 % of what was learned from was relabelled" "errs by 0.125 a step"
+good insights/0/relabelled/share 0.5 0.5
+good insights/0/relabelled/slope 0.9 0.9
+cp "$folder/plain.csv" "$run/metrics.csv"
+report "$folder/made"
 echo "60,1800,0,9,9,0,0,1" >>"$run/beliefs.csv" # an episode that has only begun
 cp "$folder/page.json" "$folder/before.json"
 report "$folder/made"
