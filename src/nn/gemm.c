@@ -155,8 +155,6 @@ enum { MOST_BATCHES = NN_MOST_INPUTS + 1 };
 typedef struct batches {
     const gemm_batch *list;
     tiling tiling[MOST_BATCHES];
-    gemm_tile_fn *done;
-    void *arg;
 } batches;
 
 static void run_tile(void *arg, int item)
@@ -181,14 +179,13 @@ static void run_tile(void *arg, int item)
     gemm(b->ta, b->tb, rows, columns, b->k, A + (size_t)row * (b->ta ? 1 : (size_t)b->lda), b->lda,
          B + (size_t)column * (b->tb ? (size_t)b->ldb : 1), b->ldb, b->beta,
          C + (size_t)row * (size_t)b->ldc + column, b->ldc);
-    if (all->done) all->done(all->arg, (int)replica, (int)member, row, rows, column, columns);
+    if (b->done) b->done(b->arg, (int)replica, (int)member, row, rows, column, columns);
 }
 
-void gemm_run(pool *p, int replicas, const gemm_batch *list, int count, gemm_tile_fn *done,
-              void *arg)
+void gemm_run(pool *p, int replicas, const gemm_batch *list, int count)
 {
     assert(count <= MOST_BATCHES);
-    batches all = {.list = list, .done = done, .arg = arg};
+    batches all = {.list = list};
     int items = 0;
     for (int i = 0; i < count; i++) {
         all.tiling[i] = tile(&list[i], replicas);

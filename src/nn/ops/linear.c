@@ -10,7 +10,7 @@
 #include "nn/gemm.h"
 #include "nn/op.h"
 
-enum { COLUMNS = 128 }; /* of the gradient that one item treats */
+enum { COLUMNS = 32 }; /* of the gradient that one item treats */
 
 /* attributes: 0 number of x, 1 activation, 2 has a bias; operands: x…, W, b */
 #define INPUTS(c) ((c)->attr.i[0])
@@ -59,19 +59,14 @@ static const real *input(const nn_call *c, size_t *stride)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-static void finish_tile(void *arg, int r, int member, int row, int rows, int column, int columns)
+static void finish_tile(const void *arg, int r, int member, int row, int rows, int column,
+                        int columns)
 {
     const nn_call *c = arg;
-    size_t width = (size_t)c->out.shape.D;
+    act_block s = {(size_t)rows, (size_t)columns, (size_t)c->out.shape.D};
     size_t at = (size_t)member * (size_t)c->in[INPUTS(c)].shape.D + (size_t)column;
-    const real *b = BIAS(c) ? nn_v(&c->in[INPUTS(c) + 1], r) + at : NULL;
-    for (int i = row; i < row + rows; i++) {
-        real *y = nn_v(&c->out, r) + (size_t)i * width + at;
-        if (b)
-            act_forward_bias(ACT(c), y, b, (size_t)columns);
-        else
-            act_forward(ACT(c), y, (size_t)columns);
-    }
+    act_forward_block(ACT(c), s, nn_v(&c->out, r) + (size_t)row * s.stride + at,
+                      BIAS(c) ? nn_v(&c->in[INPUTS(c) + 1], r) + at : NULL);
 }
 
 static void forward(const nn_call *c)
@@ -80,6 +75,8 @@ static void forward(const nn_call *c)
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
     if (INPUTS(c) > 1) nn_ranges(c, nn_rows(c->out.shape), c->in[INPUTS(c)].shape.B, join_rows);
     gemm_batch b = {.m = (int)nn_rows(c->out.shape), .n = outputs, .k = inputs, .members = N};
+    b.done = finish_tile;
+    b.arg = c;
     b.A = input(c, &b.A_replica);
     b.lda = N * inputs;
     b.A_member = (size_t)inputs;
@@ -91,26 +88,37 @@ static void forward(const nn_call *c)
     b.ldc = N * outputs;
     b.C_replica = c->out.stride;
     b.C_member = (size_t)outputs;
-    gemm_run(c->backend, c->replicas, &b, 1, finish_tile, (void *)c);
+    gemm_run(c->backend, c->replicas, &b, 1);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Turns dL/dy into dL/d(x W + b), in place, and sums its columns into the bias. */
+/* A block of the gradient: turns dL/dy into dL/d(x W + b), in place, where no reader of y did so
+ * before, and adds its columns to `sum`, where that is not NULL. */
+static void slope_and_sum(const nn_call *c, int r, size_t row, size_t column, act_block s,
+                          real *sum)
+{
+    size_t at = row * s.stride + column;
+    real *d = nn_g(&c->out, r) + at;
+    if (!c->out.sloped) act_backward_block(ACT(c), s, nn_v(&c->out, r) + at, d);
+    if (sum) act_sum_block(s, d, sum);
+}
+
+static const nn_tensor *wanted_bias(const nn_call *c)
+{
+    return BIAS(c) && c->in[INPUTS(c) + 1].g ? &c->in[INPUTS(c) + 1] : NULL;
+}
+
 static void slope_and_bias(void *arg, int item)
 {
     const nn_call *c = arg;
     int width = c->out.shape.D, blocks = (width + COLUMNS - 1) / COLUMNS;
     int r = item / blocks, from = item % blocks * COLUMNS;
     int count = width - from < COLUMNS ? width - from : COLUMNS;
-    const nn_tensor *bias = BIAS(c) && c->in[INPUTS(c) + 1].g ? &c->in[INPUTS(c) + 1] : NULL;
+    const nn_tensor *bias = wanted_bias(c);
     real sum[COLUMNS] = {0};
-    for (size_t i = 0, rows = nn_rows(c->out.shape); i < rows; i++) {
-        size_t at = i * (size_t)width + (size_t)from;
-        real *d = nn_g(&c->out, r) + at;
-        act_backward(ACT(c), nn_v(&c->out, r) + at, d, (size_t)count);
-        for (int j = 0; bias && j < count; j++) sum[j] += d[j];
-    }
+    act_block s = {nn_rows(c->out.shape), (size_t)count, (size_t)width};
+    slope_and_sum(c, r, 0, (size_t)from, s, bias ? sum : NULL);
     for (int j = 0; bias && j < count; j++) NN_PUT(bias->add, nn_g(bias, r)[from + j], sum[j]);
 }
 
@@ -159,23 +167,106 @@ static gemm_batch input_gradient(const nn_call *c, const nn_tensor *x, int first
     return b;
 }
 
+/* An input and the width of a member's part of it. */
+typedef struct input_tile {
+    const nn_tensor *x;
+    size_t width;
+} input_tile;
+
+/* The slope of what x came from: see plan.c. */
+static void slope_input(const void *arg, int r, int member, int row, int rows, int column,
+                        int columns)
+{
+    const input_tile *t = arg;
+    act_block s = {(size_t)rows, (size_t)columns, (size_t)t->x->shape.D};
+    size_t at = (size_t)row * s.stride + (size_t)member * t->width + (size_t)column;
+    act_backward_block((nn_act)t->x->slope, s, nn_v(t->x, r) + at, nn_g(t->x, r) + at);
+}
+
+/* ---- backward, a member of a bank of small layers -------------------------------------------- */
+
+/* Rows of a member's gradients that stay in the cache until everything is done with them. */
+enum { MOST_SMALL = 128, CHUNK = 400 };
+
+typedef struct bank_job {
+    const nn_call *c;
+    const gemm_batch *list;
+    int count;
+} bank_job;
+
+static bool is_small_bank(const nn_call *c)
+{
+    nn_shape W = c->in[INPUTS(c)].shape;
+    return W.T > 1 && W.B <= MOST_SMALL && W.D <= MOST_SMALL;
+}
+
+static void run_rows(const gemm_batch *b, int r, int member, size_t row, int rows)
+{
+    size_t R = (size_t)r, M = (size_t)member;
+    const real *A = b->A + R * b->A_replica + M * b->A_member + row * (size_t)b->lda;
+    const real *B = b->B + R * b->B_replica + M * b->B_member;
+    real *C = b->C + R * b->C_replica + M * b->C_member;
+    if (b->ta) { /* rows are the inner extent */
+        B += row * (size_t)b->ldb;
+        gemm(true, false, b->m, b->n, rows, A, b->lda, B, b->ldb, row ? 1 : b->beta, C, b->ldc);
+    } else {
+        C += row * (size_t)b->ldc;
+        gemm(false, true, rows, b->n, b->k, A, b->lda, B, b->ldb, b->beta, C, b->ldc);
+        if (b->done) b->done(b->arg, r, member, (int)row, rows, 0, b->n);
+    }
+}
+
+static void backward_member(void *arg, int item)
+{
+    const bank_job *j = arg;
+    const nn_call *c = j->c;
+    size_t outputs = (size_t)c->in[INPUTS(c)].shape.D, rows = nn_rows(c->out.shape);
+    int N = c->in[INPUTS(c)].shape.T, r = item / N, member = item % N;
+    const nn_tensor *bias = wanted_bias(c);
+    real sum[MOST_SMALL] = {0};
+    for (size_t row = 0; row < rows; row += CHUNK) {
+        act_block s = {rows - row < CHUNK ? rows - row : CHUNK, outputs, (size_t)N * outputs};
+        slope_and_sum(c, r, row, (size_t)member * outputs, s, bias ? sum : NULL);
+        for (int i = 0; i < j->count; i++) run_rows(&j->list[i], r, member, row, (int)s.rows);
+    }
+    for (size_t i = 0; bias && i < outputs; i++)
+        NN_PUT(bias->add, nn_g(bias, r)[(size_t)member * outputs + i], sum[i]);
+}
+
+/* ---- backward, any layer --------------------------------------------------------------------- */
+
 static void backward(const nn_call *c)
 {
     gemm_batch list[NN_MOST_INPUTS + 1];
+    input_tile tiles[NN_MOST_INPUTS];
     int count = 0, first = 0, blocks = (c->out.shape.D + COLUMNS - 1) / COLUMNS;
-    if (ACT(c) != NN_LINEAR || (BIAS(c) && c->in[INPUTS(c) + 1].g))
-        nn_items(c, c->replicas * blocks, slope_and_bias, (void *)c);
     if (c->in[INPUTS(c)].g) list[count++] = weight_gradient(c);
     for (int k = 0; k < INPUTS(c); k++) {
-        if (c->in[k].g) list[count++] = input_gradient(c, &c->in[k], first);
-        first += c->in[k].shape.D;
+        const nn_tensor *x = &c->in[k];
+        if (x->g) {
+            gemm_batch *b = &list[count++];
+            *b = input_gradient(c, x, first);
+            tiles[k] = (input_tile){x, (size_t)b->n};
+            b->done = x->slope == NN_LINEAR ? NULL : slope_input;
+            b->arg = &tiles[k];
+        }
+        first += x->shape.D;
     }
-    gemm_run(c->backend, c->replicas, list, count, NULL, NULL);
+    if (is_small_bank(c)) {
+        bank_job j = {c, list, count};
+        nn_items(c, c->replicas * c->in[INPUTS(c)].shape.T, backward_member, &j);
+        return;
+    }
+    if ((ACT(c) != NN_LINEAR && !c->out.sloped) || wanted_bias(c))
+        nn_items(c, c->replicas * blocks, slope_and_bias, (void *)c);
+    gemm_run(c->backend, c->replicas, list, count);
 }
 
 const nn_op nn_op_linear = {.name = "linear",
                             .help = "y = act(x W + b), for a bank of members",
                             .infer = infer,
+                            .act = 2,
+                            .slopes = true,
                             .forward = forward,
                             .backward = backward};
 

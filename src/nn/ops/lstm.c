@@ -231,7 +231,7 @@ static void weight_gradient(const nn_call *c)
     b.A_replica = c->scratch_size;
     b.C_replica = W->stride;
     b.beta = W->add;
-    gemm_run(c->backend, c->replicas, &b, 1, NULL, NULL);
+    gemm_run(c->backend, c->replicas, &b, 1);
 }
 
 static void backward(const nn_call *c)
