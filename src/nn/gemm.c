@@ -142,7 +142,7 @@ static tiling tile(const gemm_batch *b, int replicas)
             if (t.rows < 64) t.rows = 64;
         }
         t.row_tiles = (b->m + t.rows - 1) / t.rows;
-    } else if (b->n > 256) {
+    } else if (b->n > 256 || (b->n > 96 && b->k > 512)) {
         t.columns = tile_extent(b->n);
         t.column_tiles = (b->n + t.columns - 1) / t.columns;
     }

@@ -6,16 +6,10 @@
  * gradient for the action, not for the observation. */
 #include <string.h>
 
-#include "nn/act.h"
 #include "nn/gemm.h"
-#include "nn/op.h"
+#include "nn/linear.h"
 
 enum { COLUMNS = 32 }; /* of the gradient that one item treats */
-
-/* attributes: 0 number of x, 1 activation, 2 has a bias; operands: x…, W, b */
-#define INPUTS(c) ((c)->attr.i[0])
-#define ACT(c)    ((nn_act)(c)->attr.i[1])
-#define BIAS(c)   ((c)->attr.i[2])
 
 static const char *infer(nn_inference *f)
 {
@@ -30,7 +24,8 @@ static const char *infer(nn_inference *f)
     if (f->attr.i[2] && nn_size(f->in[n + 1]) != (size_t)W.T * (size_t)W.D)
         return "the bias does not fit the outputs";
     f->out = (nn_shape){x.T, x.B, W.T * W.D};
-    f->scratch = n > 1 ? nn_rows(x) * (((size_t)joined + 3) / 4 * 4) : 0; /* GPUs align rows */
+    if (n > 1) f->scratch = nn_rows(x) * (((size_t)joined + 3) / 4 * 4); /* GPUs align rows */
+    if (linear_is_head(n, W)) f->scratch = linear_head_scratch(x, W);
     f->flops = 2.0 * (double)nn_rows(x) * W.T * W.B * W.D;
     return NULL;
 }
@@ -39,9 +34,9 @@ static const char *infer(nn_inference *f)
 
 static void join_rows(const nn_call *c, int r, size_t from, size_t to)
 {
-    int joined = c->in[INPUTS(c)].shape.B, at = 0;
+    int joined = linear_weights(c)->shape.B, at = 0;
     real *X = nn_scratch(c, r);
-    for (int k = 0; k < INPUTS(c); k++) {
+    for (int k = 0; k < linear_inputs(c); k++) {
         size_t D = (size_t)c->in[k].shape.D;
         const real *x = nn_v(&c->in[k], r);
         for (size_t i = from; i < to; i++)
@@ -53,8 +48,8 @@ static void join_rows(const nn_call *c, int r, size_t from, size_t to)
 /* The matrix that the weights multiply. */
 static const real *input(const nn_call *c, size_t *stride)
 {
-    *stride = INPUTS(c) > 1 ? c->scratch_size : c->in[0].stride;
-    return INPUTS(c) > 1 ? c->scratch : c->in[0].v;
+    *stride = linear_inputs(c) > 1 ? c->scratch_size : c->in[0].stride;
+    return linear_inputs(c) > 1 ? c->scratch : c->in[0].v;
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -63,17 +58,23 @@ static void finish_tile(const void *arg, int r, int member, int row, int rows, i
                         int columns)
 {
     const nn_call *c = arg;
+    const nn_tensor *b = linear_bias(c);
     act_block s = {(size_t)rows, (size_t)columns, (size_t)c->out.shape.D};
-    size_t at = (size_t)member * (size_t)c->in[INPUTS(c)].shape.D + (size_t)column;
-    act_forward_block(ACT(c), s, nn_v(&c->out, r) + (size_t)row * s.stride + at,
-                      BIAS(c) ? nn_v(&c->in[INPUTS(c) + 1], r) + at : NULL);
+    size_t at = (size_t)member * (size_t)linear_weights(c)->shape.D + (size_t)column;
+    act_forward_block(linear_act(c), s, nn_v(&c->out, r) + (size_t)row * s.stride + at,
+                      b ? nn_v(b, r) + at : NULL);
 }
 
 static void forward(const nn_call *c)
 {
-    const nn_tensor *W = &c->in[INPUTS(c)];
+    if (linear_is_head(linear_inputs(c), linear_weights(c)->shape)) {
+        linear_head_forward(c);
+        return;
+    }
+    const nn_tensor *W = linear_weights(c);
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
-    if (INPUTS(c) > 1) nn_ranges(c, nn_rows(c->out.shape), c->in[INPUTS(c)].shape.B, join_rows);
+    if (linear_inputs(c) > 1)
+        nn_ranges(c, nn_rows(c->out.shape), linear_weights(c)->shape.B, join_rows);
     gemm_batch b = {.m = (int)nn_rows(c->out.shape), .n = outputs, .k = inputs, .members = N};
     b.done = finish_tile;
     b.arg = c;
@@ -100,13 +101,8 @@ static void slope_and_sum(const nn_call *c, int r, size_t row, size_t column, ac
 {
     size_t at = row * s.stride + column;
     real *d = nn_g(&c->out, r) + at;
-    if (!c->out.sloped) act_backward_block(ACT(c), s, nn_v(&c->out, r) + at, d);
+    if (!c->out.sloped) act_backward_block(linear_act(c), s, nn_v(&c->out, r) + at, d);
     if (sum) act_sum_block(s, d, sum);
-}
-
-static const nn_tensor *wanted_bias(const nn_call *c)
-{
-    return BIAS(c) && c->in[INPUTS(c) + 1].g ? &c->in[INPUTS(c) + 1] : NULL;
 }
 
 static void slope_and_bias(void *arg, int item)
@@ -115,7 +111,7 @@ static void slope_and_bias(void *arg, int item)
     int width = c->out.shape.D, blocks = (width + COLUMNS - 1) / COLUMNS;
     int r = item / blocks, from = item % blocks * COLUMNS;
     int count = width - from < COLUMNS ? width - from : COLUMNS;
-    const nn_tensor *bias = wanted_bias(c);
+    const nn_tensor *bias = linear_wanted_bias(c);
     real sum[COLUMNS] = {0};
     act_block s = {nn_rows(c->out.shape), (size_t)count, (size_t)width};
     slope_and_sum(c, r, 0, (size_t)from, s, bias ? sum : NULL);
@@ -125,7 +121,7 @@ static void slope_and_bias(void *arg, int item)
 /* dW = x^T dz */
 static gemm_batch weight_gradient(const nn_call *c)
 {
-    const nn_tensor *W = &c->in[INPUTS(c)];
+    const nn_tensor *W = linear_weights(c);
     int N = W->shape.T, inputs = W->shape.B, outputs = W->shape.D;
     gemm_batch b = {.ta = true, .m = inputs, .n = outputs, .k = (int)nn_rows(c->out.shape)};
     b.members = N;
@@ -147,7 +143,7 @@ static gemm_batch weight_gradient(const nn_call *c)
 /* dx = dz W^T, for the input that begins at row `first` of the weights */
 static gemm_batch input_gradient(const nn_call *c, const nn_tensor *x, int first)
 {
-    const nn_tensor *W = &c->in[INPUTS(c)];
+    const nn_tensor *W = linear_weights(c);
     int N = W->shape.T, outputs = W->shape.D;
     gemm_batch b = {.tb = true, .m = (int)nn_rows(c->out.shape), .k = outputs, .members = N};
     b.n = x->shape.D / N;
@@ -196,7 +192,7 @@ typedef struct bank_job {
 
 static bool is_small_bank(const nn_call *c)
 {
-    nn_shape W = c->in[INPUTS(c)].shape;
+    nn_shape W = linear_weights(c)->shape;
     return W.T > 1 && W.B <= MOST_SMALL && W.D <= MOST_SMALL;
 }
 
@@ -220,9 +216,9 @@ static void backward_member(void *arg, int item)
 {
     const bank_job *j = arg;
     const nn_call *c = j->c;
-    size_t outputs = (size_t)c->in[INPUTS(c)].shape.D, rows = nn_rows(c->out.shape);
-    int N = c->in[INPUTS(c)].shape.T, r = item / N, member = item % N;
-    const nn_tensor *bias = wanted_bias(c);
+    size_t outputs = (size_t)linear_weights(c)->shape.D, rows = nn_rows(c->out.shape);
+    int N = linear_weights(c)->shape.T, r = item / N, member = item % N;
+    const nn_tensor *bias = linear_wanted_bias(c);
     real sum[MOST_SMALL] = {0};
     for (size_t row = 0; row < rows; row += CHUNK) {
         act_block s = {rows - row < CHUNK ? rows - row : CHUNK, outputs, (size_t)N * outputs};
@@ -237,11 +233,15 @@ static void backward_member(void *arg, int item)
 
 static void backward(const nn_call *c)
 {
+    if (linear_is_head(linear_inputs(c), linear_weights(c)->shape)) {
+        linear_head_backward(c);
+        return;
+    }
     gemm_batch list[NN_MOST_INPUTS + 1];
     input_tile tiles[NN_MOST_INPUTS];
     int count = 0, first = 0, blocks = (c->out.shape.D + COLUMNS - 1) / COLUMNS;
-    if (c->in[INPUTS(c)].g) list[count++] = weight_gradient(c);
-    for (int k = 0; k < INPUTS(c); k++) {
+    if (linear_weights(c)->g) list[count++] = weight_gradient(c);
+    for (int k = 0; k < linear_inputs(c); k++) {
         const nn_tensor *x = &c->in[k];
         if (x->g) {
             gemm_batch *b = &list[count++];
@@ -254,10 +254,10 @@ static void backward(const nn_call *c)
     }
     if (is_small_bank(c)) {
         bank_job j = {c, list, count};
-        nn_items(c, c->replicas * c->in[INPUTS(c)].shape.T, backward_member, &j);
+        nn_items(c, c->replicas * linear_weights(c)->shape.T, backward_member, &j);
         return;
     }
-    if ((ACT(c) != NN_LINEAR && !c->out.sloped) || wanted_bias(c))
+    if ((linear_act(c) != NN_LINEAR && !c->out.sloped) || linear_wanted_bias(c))
         nn_items(c, c->replicas * blocks, slope_and_bias, (void *)c);
     gemm_run(c->backend, c->replicas, list, count);
 }
