@@ -97,6 +97,11 @@ NN_WIDE void act_backward_block(nn_act act, act_block s, const real *restrict y,
 
 NN_WIDE void act_sum_block(act_block s, const real *restrict d, real *restrict sum)
 {
-    for (size_t i = 0; i < s.rows; i++, d += s.stride)
+    size_t i = 0;
+    for (; i + 4 <= s.rows; i += 4, d += 4 * s.stride) {
+        const real *a = d, *b = a + s.stride, *c = b + s.stride, *e = c + s.stride;
+        for (size_t j = 0; j < s.n; j++) sum[j] += (a[j] + b[j]) + (c[j] + e[j]);
+    }
+    for (; i < s.rows; i++, d += s.stride)
         for (size_t j = 0; j < s.n; j++) sum[j] += d[j];
 }

@@ -169,13 +169,17 @@ static real *transposed(const nn_call *c, int r)
     return nn_scratch(c, r) + (nn_rows(c->out.shape) * 6 + (size_t)c->out.shape.B * 2) * H;
 }
 
-static void transpose(const nn_call *c, int r)
+/* Rows [from, to) of W^T, few at a time: what is written then stays in the cache until it is full.
+ */
+static void transpose(const nn_call *c, int r, size_t from, size_t to)
 {
+    enum { FEW = 16 };
     size_t H = (size_t)c->in[1].shape.B;
     const real *W = nn_v(&c->in[1], r);
-    real *to = transposed(c, r);
-    for (size_t i = 0; i < 4 * H; i++)
-        for (size_t j = 0; j < H; j++) to[i * H + j] = W[j * 4 * H + i];
+    real *WT = transposed(c, r);
+    for (size_t i = from; i < to; i += FEW)
+        for (size_t j = 0; j < H; j++)
+            for (size_t k = i; k < to && k < i + FEW; k++) WT[k * H + j] = W[j * 4 * H + k];
 }
 
 static void backward_block(void *arg, int item)
@@ -236,7 +240,7 @@ static void weight_gradient(const nn_call *c)
 
 static void backward(const nn_call *c)
 {
-    nn_replicas(c, transpose);
+    nn_ranges(c, 4 * (size_t)c->in[1].shape.B, c->in[1].shape.B, transpose);
     nn_items(c, block_count(c), backward_block, (void *)c);
     if (c->in[1].g) weight_gradient(c);
 }
