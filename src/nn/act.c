@@ -9,7 +9,7 @@ static const real LEAK = (real)0.2;
     for (size_t i = 0; i < n; i++) statement; \
     break
 
-void act_forward(nn_act act, real *restrict x, size_t n)
+NN_WIDE void act_forward(nn_act act, real *restrict x, size_t n)
 {
     switch (act) {
     case NN_LINEAR:
@@ -31,7 +31,7 @@ void act_forward(nn_act act, real *restrict x, size_t n)
     }
 }
 
-void act_forward_bias(nn_act act, real *restrict x, const real *restrict b, size_t n)
+NN_WIDE void act_forward_bias(nn_act act, real *restrict x, const real *restrict b, size_t n)
 {
     if (act == NN_RELU) { /* by far the most common: one pass */
         for (size_t i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ void act_forward_bias(nn_act act, real *restrict x, const real *restrict b, size
     act_forward(act, x, n);
 }
 
-void act_backward(nn_act act, const real *restrict y, real *restrict d, size_t n)
+NN_WIDE void act_backward(nn_act act, const real *restrict y, real *restrict d, size_t n)
 {
     switch (act) {
     case NN_LINEAR:
@@ -64,4 +64,44 @@ void act_backward(nn_act act, const real *restrict y, real *restrict d, size_t n
     case NN_EXP:
         EACH(d[i] *= y[i]);
     }
+}
+
+NN_WIDE void act_forward_block(nn_act act, act_block s, real *restrict x, const real *restrict b)
+{
+    if (act != NN_RELU || !b) {
+        for (size_t i = 0; i < s.rows; i++, x += s.stride)
+            if (b)
+                act_forward_bias(act, x, b, s.n);
+            else
+                act_forward(act, x, s.n);
+        return;
+    }
+    for (size_t i = 0; i < s.rows; i++, x += s.stride) {
+        for (size_t j = 0; j < s.n; j++) {
+            real v = x[j] + b[j];
+            x[j] = v < 0 ? 0 : v;
+        }
+    }
+}
+
+NN_WIDE void act_backward_block(nn_act act, act_block s, const real *restrict y, real *restrict d)
+{
+    if (act != NN_RELU) {
+        for (size_t i = 0; i < s.rows; i++, y += s.stride, d += s.stride)
+            act_backward(act, y, d, s.n);
+        return;
+    }
+    for (size_t i = 0; i < s.rows; i++, y += s.stride, d += s.stride)
+        for (size_t j = 0; j < s.n; j++) d[j] = y[j] > 0 ? d[j] : 0;
+}
+
+NN_WIDE void act_sum_block(act_block s, const real *restrict d, real *restrict sum)
+{
+    size_t i = 0;
+    for (; i + 4 <= s.rows; i += 4, d += 4 * s.stride) {
+        const real *a = d, *b = a + s.stride, *c = b + s.stride, *e = c + s.stride;
+        for (size_t j = 0; j < s.n; j++) sum[j] += (a[j] + b[j]) + (c[j] + e[j]);
+    }
+    for (; i < s.rows; i++, d += s.stride)
+        for (size_t j = 0; j < s.n; j++) sum[j] += d[j];
 }

@@ -142,7 +142,7 @@ static tiling tile(const gemm_batch *b, int replicas)
             if (t.rows < 64) t.rows = 64;
         }
         t.row_tiles = (b->m + t.rows - 1) / t.rows;
-    } else if (b->n > 256) {
+    } else if (b->n > 256 || (b->n > 96 && b->k > 512)) {
         t.columns = tile_extent(b->n);
         t.column_tiles = (b->n + t.columns - 1) / t.columns;
     }
@@ -155,8 +155,6 @@ enum { MOST_BATCHES = NN_MOST_INPUTS + 1 };
 typedef struct batches {
     const gemm_batch *list;
     tiling tiling[MOST_BATCHES];
-    gemm_tile_fn *done;
-    void *arg;
 } batches;
 
 static void run_tile(void *arg, int item)
@@ -181,14 +179,13 @@ static void run_tile(void *arg, int item)
     gemm(b->ta, b->tb, rows, columns, b->k, A + (size_t)row * (b->ta ? 1 : (size_t)b->lda), b->lda,
          B + (size_t)column * (b->tb ? (size_t)b->ldb : 1), b->ldb, b->beta,
          C + (size_t)row * (size_t)b->ldc + column, b->ldc);
-    if (all->done) all->done(all->arg, (int)replica, (int)member, row, rows, column, columns);
+    if (b->done) b->done(b->arg, (int)replica, (int)member, row, rows, column, columns);
 }
 
-void gemm_run(pool *p, int replicas, const gemm_batch *list, int count, gemm_tile_fn *done,
-              void *arg)
+void gemm_run(pool *p, int replicas, const gemm_batch *list, int count)
 {
     assert(count <= MOST_BATCHES);
-    batches all = {.list = list, .done = done, .arg = arg};
+    batches all = {.list = list};
     int items = 0;
     for (int i = 0; i < count; i++) {
         all.tiling[i] = tile(&list[i], replicas);

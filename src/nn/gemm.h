@@ -9,6 +9,10 @@
 void gemm(bool ta, bool tb, int m, int n, int k, const real *A, int lda, const real *B, int ldb,
           real beta, real *C, int ldc);
 
+/* Told of each finished tile, while it is still in the cache: C[row .. row+rows)[column ..). */
+typedef void gemm_tile_fn(const void *arg, int replica, int member, int row, int rows, int column,
+                          int columns);
+
 /* The same product for every replica and every member of a bank; strides lead from one to the next.
  */
 typedef struct gemm_batch {
@@ -21,17 +25,14 @@ typedef struct gemm_batch {
     size_t A_replica, B_replica, C_replica;
     size_t A_member, B_member, C_member;
     int members;
+    gemm_tile_fn *done; /* or NULL */
+    const void *arg;    /* its first argument */
 } gemm_batch;
 
-/* Told of each finished tile, while it is still in the cache: C[row .. row+rows)[column ..). */
-typedef void gemm_tile_fn(void *arg, int replica, int member, int row, int rows, int column,
-                          int columns);
-
 /* Runs `count` batches over the pool as one set of tiles, cut by shape alone. They must not depend
- * on each other. `done` may be NULL. */
+ * on each other. */
 struct pool;
-void gemm_run(struct pool *p, int replicas, const gemm_batch *list, int count, gemm_tile_fn *done,
-              void *arg);
+void gemm_run(struct pool *p, int replicas, const gemm_batch *list, int count);
 
 /* Around the use of gemm on the calling thread: keeps the library from starting threads of its own,
  * and gives back what was set. Threads of the pool need not call it. */

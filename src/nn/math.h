@@ -19,6 +19,15 @@
 #    define NN_MATH static inline
 #endif
 
+/* A function that is compiled for wider vectors, too, and chosen when the program is loaded. It
+ * computes the same bits: additions are fused where the source says so, nowhere else. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#    define NN_WIDE __attribute__((target_clones("arch=x86-64-v4", "default")))
+#else
+#    define NN_WIDE
+#endif
+
 #ifdef NN_DOUBLE
 
 NN_MATH real nn_exp(real x)

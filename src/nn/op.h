@@ -33,6 +33,8 @@ typedef struct nn_tensor {
     size_t stride; /* from one replica to the next, in numbers */
     bool add;      /* add to g instead of writing it: another reader was there before */
     uint8_t type;  /* an nn_type; a byte, because calls travel as kernel arguments */
+    uint8_t slope; /* an nn_act: the slope at v to multiply g by, once it is complete; see plan.c */
+    bool sloped;   /* of a result: its last reader has done so */
     nn_shape shape;
 } nn_tensor;
 
@@ -81,6 +83,8 @@ typedef struct nn_op {
     bool random;
     int indices; /* bit k: operand k is an index, and no other may be one */
     int tables;  /* bit k: operand k may hold bytes */
+    int act;     /* 1 + the attribute that is its activation; 0: none, or it is not said */
+    bool slopes; /* the CPU's backward does what an operand's `slope` asks for */
     int ignores; /* values that no backward body, of whatever backend, looks at */
     nn_body_fn *forward, *backward; /* the CPU's; backward is NULL where no gradient passes */
 } nn_op;

@@ -216,15 +216,23 @@ static nn_step step_of(nn_graph *g, const nn_node *n, bool backward)
                      .call = call_of(g, n)};
 }
 
-static void link_backward(nn_plan *p, nn_step *step, const nn_node *n, bool *written)
+/* Of a gradient: whether it was written so far, and the last step to do so, through which operand.
+ */
+typedef struct writer {
+    bool any;
+    nn_step *step;
+    int operand;
+} writer;
+
+static void link_backward(nn_plan *p, nn_step *step, const nn_node *n, writer *writers)
 {
     step->call.out.g = n->grad;
     for (int k = 0; k < n->in_count; k++) {
         int i = n->in[k];
         if (!p->backward[i] || !passes_gradient(n, k)) continue;
         step->call.in[k].g = p->graph->nodes[i].grad;
-        step->call.in[k].add = written[i];
-        written[i] = true;
+        step->call.in[k].add = writers[i].any;
+        writers[i] = (writer){true, step, k};
     }
 }
 
@@ -242,12 +250,22 @@ static void link_ends(nn_plan *p)
     }
 }
 
+/* The last to write a result's gradient has it in the cache: it multiplies it by the slope of the
+ * result's activation there and then, and the result's own step finds that done. */
+static void hand_slope(nn_step *step, const nn_node *n, const writer *last)
+{
+    int act = nn_ops[n->op]->act ? n->attr.i[nn_ops[n->op]->act - 1] : NN_LINEAR;
+    if (act == NN_LINEAR || !last->step || !last->step->kind->slopes) return;
+    last->step->call.in[last->operand].slope = (uint8_t)act;
+    step->call.out.sloped = true;
+}
+
 int plan_link(nn_plan *p)
 {
     nn_graph *g = p->graph;
     const nn_backend *back = g->backend;
-    bool *written = mem_alloc(g->count);
-    if (!written) return FANS_ENOMEM;
+    writer *writers = mem_alloc(g->count * sizeof *writers);
+    if (!writers) return FANS_ENOMEM;
     link_ends(p);
     nn_step *s = p->program.steps;
     for (size_t i = 0; i < g->count; i++) {
@@ -257,16 +275,17 @@ int plan_link(nn_plan *p)
     }
     if (back->run && p->loss_count)
         *s++ = (nn_step){.name = "check", .op = NN_STEP_CHECK, .what = &p->program};
-    for (int i = 0; i < p->loss_count; i++) written[p->losses[i]] = true; /* with 1, by run */
+    for (int i = 0; i < p->loss_count; i++) writers[p->losses[i]].any = true; /* with 1, by run */
     for (int i = (int)g->count - 1; i >= 0; i--) {
         const nn_node *n = &g->nodes[i];
         if (n->op < 0 || !p->backward[i]) continue;
         *s = step_of(g, n, true);
-        link_backward(p, s++, n, written);
+        if (!back->run) hand_slope(s, n, &writers[i]);
+        link_backward(p, s++, n, writers);
     }
     assert(s <= p->program.steps + p->program.step_count);
     p->program.step_count = (size_t)(s - p->program.steps);
-    mem_free(written);
+    mem_free(writers);
     return back->prepare ? back->prepare(back->self, &p->program) : 0;
 }
 

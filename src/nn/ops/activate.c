@@ -26,7 +26,7 @@ static void backward_range(const nn_call *c, int r, size_t from, size_t to)
 {
     const nn_tensor *x = &c->in[0];
     real *d = nn_g(&c->out, r) + from, *g = nn_g(x, r) + from;
-    act_backward((nn_act)c->attr.i[0], nn_v(&c->out, r) + from, d, to - from);
+    if (!c->out.sloped) act_backward((nn_act)c->attr.i[0], nn_v(&c->out, r) + from, d, to - from);
     for (size_t i = 0; i < to - from; i++) NN_PUT(x->add, g[i], d[i]);
 }
 
@@ -38,6 +38,7 @@ static void backward(const nn_call *c)
 const nn_op nn_op_activate = {.name = "activate",
                               .help = "relu, leaky relu, elu, tanh, sigmoid, softplus or exp",
                               .infer = infer,
+                              .act = 1,
                               .forward = forward,
                               .backward = backward};
 

@@ -31,8 +31,8 @@ static const char *infer(nn_inference *f)
         return "the state is not (1, B, 2H)";
     if (reset > 0 && !nn_is_weight(f->in[reset], x)) return "reset is not (T, B, 1)";
     f->out = (nn_shape){x.T, x.B, 2 * H};
-    /* gates, then their gradients (4H); tanh c (H); h before the step (H); two rows of flowing
-     * gradients (2H per batch row); W transposed */
+    /* gates, perhaps then their gradients (4H); tanh c (H); h before the step (H); two rows of
+     * flowing gradients (2H per batch row); W transposed */
     f->scratch = (nn_rows(x) * 6 + (size_t)x.B * 2 + 4 * (size_t)H) * (size_t)H;
     f->flops = 2.0 * (double)nn_rows(x) * H * 4 * H;
     if (reset > 0) f->skip = 1 << reset;
@@ -64,18 +64,17 @@ static const real *before(const nn_call *c, int r, int t, int b)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* The cell, for one row: gates hold the sums and become σ(i), σ(f), tanh(g), σ(o). */
-static void cell(int H, real *restrict gates, const real *restrict c_before, real *restrict h,
-                 real *restrict c, real *restrict tanh_c)
+/* The cell, for one row: gates hold h W; with x added they become σ(i), σ(f), tanh(g), σ(o). */
+NN_WIDE static void cell(int H, const real *restrict x, real *restrict gates,
+                         const real *restrict c_before, real *restrict h, real *restrict c,
+                         real *restrict tanh_c)
 {
     real *restrict gi = gates, *restrict gf = gates + H, *restrict gg = gates + 2 * H;
     real *restrict go = gates + 3 * H;
-    for (int j = 0; j < H; j++) {
-        gi[j] = nn_sigmoid(gi[j]);
-        gf[j] = nn_sigmoid(gf[j]);
-        gg[j] = nn_tanh(gg[j]);
-        go[j] = nn_sigmoid(go[j]);
-    }
+    for (int j = 0; j < H; j++) gi[j] = nn_sigmoid(x[j] + gi[j]);
+    for (int j = 0; j < H; j++) gf[j] = nn_sigmoid(x[H + j] + gf[j]);
+    for (int j = 0; j < H; j++) gg[j] = nn_tanh(x[2 * H + j] + gg[j]);
+    for (int j = 0; j < H; j++) go[j] = nn_sigmoid(x[3 * H + j] + go[j]);
     if (c_before)
         for (int j = 0; j < H; j++) c[j] = gf[j] * c_before[j] + gi[j] * gg[j];
     else
@@ -98,6 +97,7 @@ static void forward_block(void *arg, int item)
 {
     const nn_call *c = arg;
     int r, b, H = c->in[1].shape.B, rows = block_of(c, item, &r, &b);
+    size_t h = (size_t)H;
     const real *W = nn_v(&c->in[1], r);
     for (int t = 0; t < c->out.shape.T; t++) {
         place p = at(c, r, t, b);
@@ -110,14 +110,15 @@ static void forward_block(void *arg, int item)
             else
                 memset(p.h_before + (size_t)k * (size_t)H, 0, (size_t)H * sizeof *old);
         }
-        memcpy(p.gates, nn_v(&c->in[0], r) + p.row * 4 * (size_t)H,
-               (size_t)rows * 4 * (size_t)H * sizeof(real));
-        if (any) gemm(false, false, rows, 4 * H, H, p.h_before, H, W, 4 * H, 1, p.gates, 4 * H);
-        for (int k = 0; k < rows; k++) {
-            const real *old = before(c, r, t, b + k);
-            real *out = nn_v(&c->out, r) + (p.row + (size_t)k) * 2 * (size_t)H;
-            cell(H, p.gates + (size_t)k * 4 * (size_t)H, old ? old + H : NULL, out, out + H,
-                 p.tanh_c + (size_t)k * (size_t)H);
+        if (any)
+            gemm(false, false, rows, 4 * H, H, p.h_before, H, W, 4 * H, 0, p.gates, 4 * H);
+        else
+            memset(p.gates, 0, (size_t)rows * 4 * h * sizeof(real));
+        for (size_t k = 0; k < (size_t)rows; k++) {
+            const real *old = before(c, r, t, b + (int)k);
+            real *out = nn_v(&c->out, r) + (p.row + k) * 2 * h;
+            cell(H, nn_v(&c->in[0], r) + (p.row + k) * 4 * h, p.gates + k * 4 * h,
+                 old ? old + H : NULL, out, out + H, p.tanh_c + k * h);
         }
     }
 }
@@ -134,22 +135,31 @@ static void forward(const nn_call *c)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* One row: from dh, dc (what flows back, the output's gradient added) to the gates' gradients,
- * which replace the gates, and to dc before the step. */
-static void cell_backward(int H, real *restrict gates, const real *restrict c_before,
-                          const real *restrict tanh_c, const real *restrict dh, real *restrict dc)
+/* One row: from dh, dc (what flows back) and the gradient of h, c to the gates' gradients, which
+ * may replace the gates, and to dc before the step. */
+NN_WIDE static void cell_backward(int H, const real *gates, const real *c_before,
+                                  const real *tanh_c, const real *out, const real *dh, real *dc,
+                                  real *dgates)
 {
-    real *restrict gi = gates, *restrict gf = gates + H, *restrict gg = gates + 2 * H;
-    real *restrict go = gates + 3 * H;
+#pragma GCC ivdep
     for (int j = 0; j < H; j++) {
-        real i = gi[j], f = gf[j], g = gg[j], o = go[j], tc = tanh_c[j];
-        real d = dc[j] + dh[j] * o * (1 - tc * tc);
-        go[j] = dh[j] * tc * o * (1 - o);
-        gi[j] = d * g * i * (1 - i);
-        gg[j] = d * i * (1 - g * g);
-        gf[j] = c_before ? d * c_before[j] * f * (1 - f) : 0;
+        real i = gates[j], f = gates[H + j], g = gates[2 * H + j], o = gates[3 * H + j];
+        real both = dh[j] + out[j], tc = tanh_c[j];
+        real d = dc[j] + out[H + j] + both * o * (1 - tc * tc);
+        dgates[j] = d * g * i * (1 - i);
+        dgates[H + j] = c_before ? d * c_before[j] * f * (1 - f) : 0;
+        dgates[2 * H + j] = d * i * (1 - g * g);
+        dgates[3 * H + j] = both * tc * o * (1 - o);
         dc[j] = d * f;
     }
+}
+
+/* Where the gates' gradients go: to the operand's at once, unless it has other readers. */
+static real *gradients(const nn_call *c, size_t *stride)
+{
+    bool direct = c->in[0].g && !c->in[0].add;
+    *stride = direct ? c->in[0].stride : c->scratch_size;
+    return direct ? c->in[0].g : c->scratch;
 }
 
 /* W^T (4H, H): a thin product with it is twice as fast as one that transposes W on the fly. */
@@ -159,42 +169,42 @@ static real *transposed(const nn_call *c, int r)
     return nn_scratch(c, r) + (nn_rows(c->out.shape) * 6 + (size_t)c->out.shape.B * 2) * H;
 }
 
-static void transpose(const nn_call *c, int r)
+/* Rows [from, to) of W^T, few at a time: what is written then stays in the cache until it is full.
+ */
+static void transpose(const nn_call *c, int r, size_t from, size_t to)
 {
+    enum { FEW = 16 };
     size_t H = (size_t)c->in[1].shape.B;
     const real *W = nn_v(&c->in[1], r);
-    real *to = transposed(c, r);
-    for (size_t i = 0; i < 4 * H; i++)
-        for (size_t j = 0; j < H; j++) to[i * H + j] = W[j * 4 * H + i];
+    real *WT = transposed(c, r);
+    for (size_t i = from; i < to; i += FEW)
+        for (size_t j = 0; j < H; j++)
+            for (size_t k = i; k < to && k < i + FEW; k++) WT[k * H + j] = W[j * 4 * H + k];
 }
 
 static void backward_block(void *arg, int item)
 {
     const nn_call *c = arg;
     int r, b, H = c->in[1].shape.B, rows = block_of(c, item, &r, &b);
-    size_t h = (size_t)H, all = nn_rows(c->out.shape);
+    size_t h = (size_t)H, all = nn_rows(c->out.shape), stride;
     const real *WT = transposed(c, r);
     real *dh = nn_scratch(c, r) + all * 6 * h + (size_t)b * 2 * h, *dc = dh + (size_t)rows * h;
     memset(dh, 0, (size_t)rows * 2 * h * sizeof *dh);
     for (int t = c->out.shape.T - 1; t >= 0; t--) {
         place p = at(c, r, t, b);
+        real *dgates = gradients(c, &stride) + (size_t)r * stride + p.row * 4 * h;
         for (int k = 0; k < rows; k++) {
             const real *g = nn_g(&c->out, r) + (p.row + (size_t)k) * 2 * h;
             const real *old = before(c, r, t, b + k);
-            real *dh_k = dh + (size_t)k * h, *dc_k = dc + (size_t)k * h;
-            for (int j = 0; j < H; j++) {
-                dh_k[j] += g[j];
-                dc_k[j] += g[H + j];
-            }
             cell_backward(H, p.gates + (size_t)k * 4 * h, old ? old + H : NULL,
-                          p.tanh_c + (size_t)k * h, dh_k, dc_k);
+                          p.tanh_c + (size_t)k * h, g, dh + (size_t)k * h, dc + (size_t)k * h,
+                          dgates + (size_t)k * 4 * h);
         }
-        if (c->in[0].g) {
+        if (c->in[0].g && c->in[0].add) {
             real *to = nn_g(&c->in[0], r) + p.row * 4 * h;
-            for (size_t j = 0; j < (size_t)rows * 4 * h; j++)
-                NN_PUT(c->in[0].add, to[j], p.gates[j]);
+            for (size_t j = 0; j < (size_t)rows * 4 * h; j++) to[j] += dgates[j];
         }
-        gemm(false, false, rows, H, 4 * H, p.gates, 4 * H, WT, H, 0, dh, H);
+        gemm(false, false, rows, H, 4 * H, dgates, 4 * H, WT, H, 0, dh, H);
         for (int k = 0; k < rows; k++) { /* nothing flows past a reset */
             if (before(c, r, t, b + k)) continue;
             memset(dh + (size_t)k * h, 0, h * sizeof *dh);
@@ -218,19 +228,19 @@ static void weight_gradient(const nn_call *c)
     size_t H = (size_t)W->shape.B, all = nn_rows(c->out.shape);
     gemm_batch b = {.ta = true, .m = (int)H, .n = 4 * (int)H, .k = (int)all, .members = 1};
     b.A = c->scratch + all * 5 * H;
-    b.B = c->scratch;
+    b.B = gradients(c, &b.B_replica);
     b.C = W->g;
     b.lda = (int)H;
     b.ldb = b.ldc = 4 * (int)H;
-    b.A_replica = b.B_replica = c->scratch_size;
+    b.A_replica = c->scratch_size;
     b.C_replica = W->stride;
     b.beta = W->add;
-    gemm_run(c->backend, c->replicas, &b, 1, NULL, NULL);
+    gemm_run(c->backend, c->replicas, &b, 1);
 }
 
 static void backward(const nn_call *c)
 {
-    nn_replicas(c, transpose);
+    nn_ranges(c, 4 * (size_t)c->in[1].shape.B, c->in[1].shape.B, transpose);
     nn_items(c, block_count(c), backward_block, (void *)c);
     if (c->in[1].g) weight_gradient(c);
 }

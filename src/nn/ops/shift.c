@@ -1,4 +1,6 @@
 /* shift.c - one step later: y_t = x_{t-1}; y_0 is `first` (1, B, D), or zero. */
+#include <string.h>
+
 #include "nn/op.h"
 
 static const char *infer(nn_inference *f)
@@ -21,7 +23,10 @@ static void forward_range(const nn_call *c, int r, size_t from, size_t to)
     size_t step = step_of(c);
     const real *x = nn_v(&c->in[0], r), *first = c->in_count > 1 ? nn_v(&c->in[1], r) : NULL;
     real *y = nn_v(&c->out, r);
-    for (size_t i = from; i < to; i++) y[i] = i >= step ? x[i - step] : first ? first[i] : 0;
+    size_t middle = from > step ? from : step < to ? step : to;
+    if (first && middle > from) memcpy(y + from, first + from, (middle - from) * sizeof *y);
+    if (!first && middle > from) memset(y + from, 0, (middle - from) * sizeof *y);
+    if (to > middle) memcpy(y + middle, x + middle - step, (to - middle) * sizeof *y);
 }
 
 static void forward(const nn_call *c)
