@@ -10,6 +10,12 @@
 #include "base/mem.h"
 #include "base/os.h"
 
+/* A file, a text or a setting. */
+typedef struct layer {
+    char *name;  /* what messages call it */
+    bool of_run; /* a run's config.ini, which may come from elsewhere */
+} layer;
+
 typedef struct entry {
     char *section, *key, *value;
     int layer, line;
@@ -19,7 +25,7 @@ typedef struct entry {
 struct config {
     entry *entries;
     size_t count, capacity;
-    char **layers; /* what messages call them */
+    layer *layers;
     size_t layer_count, layer_capacity;
     char **known; /* sections that were taken, for hints */
     size_t known_count, known_capacity;
@@ -51,7 +57,8 @@ void config_free(config *c)
     if (!c) return;
     for (size_t i = 0; i < c->count; i++) free_entry(&c->entries[i]);
     mem_free(c->entries);
-    free_texts(c->layers, c->layer_count);
+    for (size_t i = 0; i < c->layer_count; i++) mem_free(c->layers[i].name);
+    mem_free(c->layers);
     free_texts(c->known, c->known_count);
     mem_free(c);
 }
@@ -65,12 +72,12 @@ static int push_text(char ***list, size_t *count, size_t *capacity, const char *
 }
 
 /* "file.ini, line 3", or the setting itself for the command line. */
-static const char *place(const config *c, int layer, int line, char *out, size_t size)
+static const char *place(const config *c, int which, int line, char *out, size_t size)
 {
     if (line > 0)
-        snprintf(out, size, "%s, line %d", c->layers[layer], line);
+        snprintf(out, size, "%s, line %d", c->layers[which].name, line);
     else
-        snprintf(out, size, "%s", c->layers[layer]);
+        snprintf(out, size, "%s", c->layers[which].name);
     return out;
 }
 
@@ -123,7 +130,7 @@ static char *next_line(char *out, int size, void *stream)
     r->line++;
     if (n + 2 > (size_t)size) {
         r->rc = fans_fail(FANS_EFORMAT, "%s, line %d: longer than %d characters",
-                          r->c->layers[r->layer], r->line, size - 2);
+                          r->c->layers[r->layer].name, r->line, size - 2);
         return NULL;
     }
     memcpy(out, r->rest, n);
@@ -134,9 +141,12 @@ static char *next_line(char *out, int size, void *stream)
 
 static int begin_layer(config *c, const char *name, reading *r)
 {
-    int rc = push_text(&c->layers, &c->layer_count, &c->layer_capacity, name);
-    *r = (reading){.c = c, .layer = (int)c->layer_count - 1};
-    return rc;
+    if (mem_grow(&c->layers, &c->layer_capacity, c->layer_count + 1, sizeof *c->layers) < 0)
+        return FANS_ENOMEM;
+    if (!(c->layers[c->layer_count].name = mem_text(name))) return FANS_ENOMEM;
+    c->layers[c->layer_count].of_run = false;
+    *r = (reading){.c = c, .layer = (int)c->layer_count++};
+    return 0;
 }
 
 int config_add_text(config *c, const char *name, const char *ini)
@@ -163,14 +173,22 @@ static bool is_text(const char *bytes, size_t n)
     return true;
 }
 
+/* By its name in a run's folder, or by its first line. */
+static bool is_of_run(const char *path, const char *ini)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return !strcmp(name, "config.ini") || !strncmp(ini, CONFIG_OF_RUN, strlen(CONFIG_OF_RUN));
+}
+
 int config_add_file(config *c, const char *path)
 {
     void *ini;
-    size_t n;
+    size_t n, at = c->layer_count;
     int rc = os_read_file(&ini, &n, path);
     if (rc < 0) return rc;
     rc = is_text(ini, n) ? config_add_text(c, path, ini)
                          : fans_fail(FANS_EFORMAT, "%s: not a text file", path);
+    if (rc == 0) c->layers[at].of_run = is_of_run(path, ini);
     mem_free(ini);
     return rc;
 }
@@ -212,6 +230,12 @@ const char *config_get(const config *c, const char *section, const char *key)
 {
     const entry *e = highest(c, section, key);
     return e ? e->value : NULL;
+}
+
+bool config_is_of_run(const config *c, const char *section, const char *key)
+{
+    const entry *e = highest(c, section, key);
+    return e && c->layers[e->layer].of_run;
 }
 
 int config_blame(const config *c, const char *section, const char *key, int code)

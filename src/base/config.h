@@ -21,6 +21,10 @@ int config_add_setting(config *c, const char *setting);
 /* The value of section.key in the highest layer, or NULL. Does not mark it as taken. */
 const char *config_get(const config *c, const char *section, const char *key);
 
+/* Was section.key last set by the config.ini of a run, which may come from elsewhere? */
+#define CONFIG_OF_RUN "# resolved by fans "
+bool config_is_of_run(const config *c, const char *section, const char *key);
+
 /* Prefixes this thread's message with the place that set section.key (or any key of the section,
  * where key is NULL) in the highest layer; returns `code`. */
 int config_blame(const config *c, const char *section, const char *key, int code);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/plugin.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -148,7 +149,7 @@ static int check_apart(report *r, const text_list *settings)
 static int check_name(const char *env)
 {
     env_source source;
-    if (env_is_path(env) || env_load(&source, env) == 0) return 0;
+    if (plugin_is_path(env) || env_load(&source, env) == 0) return 0;
     return fans_fail_within(CLI_USAGE, "check");
 }
 

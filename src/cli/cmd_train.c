@@ -354,6 +354,7 @@ int cmd_train(int argc, char **argv)
         ARG_PRECISION(&w.precision),
         ARG_INT("threads", &w.threads, 0, 256, "number of threads; 0: one per core (0)"),
         ARG_FLAG("quiet", &quiet, "print no progress"),
+        ARG_PLUGIN,
         ARG_JSON(&json),
     };
     text command = {0};

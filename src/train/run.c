@@ -8,6 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/os.h"
@@ -54,10 +55,10 @@ int run_check_version(const char *path)
         return 0;
     int rc = os_read_file(&ini, &n, file);
     if (rc < 0) return rc;
-    const char *mark = "# resolved by fans ", *line = ini;
-    if (!strncmp(line, mark, strlen(mark)))
-        snprintf(version, sizeof version, "%.*s", (int)strcspn(line + strlen(mark), "\n"),
-                 line + strlen(mark));
+    const char *line = ini;
+    size_t mark = strlen(CONFIG_OF_RUN);
+    if (!strncmp(line, CONFIG_OF_RUN, mark))
+        snprintf(version, sizeof version, "%.*s", (int)strcspn(line + mark, "\n"), line + mark);
     mem_free(ini);
     snprintf(own, sizeof own, "%d.%d.", FANS_VERSION_MAJOR, FANS_VERSION_MINOR);
     if (!*version || !strncmp(version, own, strlen(own))) return 0;
@@ -78,7 +79,7 @@ static int lock(run *r)
     return 0;
 }
 
-int run_open(run *r, const char *path, const char *config, const char *const *loose, bool look_only)
+int run_open(run *r, const char *path, const char *ini, const char *const *loose, bool look_only)
 {
     char file[RUN_PATH];
     void *old;
@@ -92,11 +93,11 @@ int run_open(run *r, const char *path, const char *config, const char *const *lo
     TRY(run_file(r, "config.ini", file));
     if (!look_only && os_exists(file)) {
         TRY(os_read_file(&old, &n, file));
-        rc = compare_config(path, old, config, loose);
+        rc = compare_config(path, old, ini, loose);
         mem_free(old);
         if (rc < 0) goto out;
     }
-    if (!look_only) TRY(os_write_file(file, config, strlen(config)));
+    if (!look_only) TRY(os_write_file(file, ini, strlen(ini)));
 out:
     return rc;
 }

@@ -41,8 +41,7 @@ typedef struct run {
 /* Makes the folder, or opens an old one, whose config must be the same except for lines that start
  * with one of `loose` (ended by NULL). With `look_only` nothing is made, compared or written;
  * otherwise the folder is locked for this process. */
-int run_open(run *r, const char *path, const char *config, const char *const *loose,
-             bool look_only);
+int run_open(run *r, const char *path, const char *ini, const char *const *loose, bool look_only);
 void run_close(run *r);
 
 /* Refuses a folder of a version whose checkpoints this one cannot read. */

@@ -10,6 +10,7 @@
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/os.h"
+#include "base/plugin.h"
 #include "base/version.h"
 #include "train/sections.h"
 
@@ -63,6 +64,7 @@ static int load_algos(const session_config *c, const session_wish *w)
     if (!named) {
         TRY(config_new(&first));
         TRY(add_layers(first, c, w));
+        TRY(plugin_check(first, "train", "algo"));
         named = config_get(first, "train", "algo");
     }
     for (; named && *named;) {
