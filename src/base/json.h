@@ -1,4 +1,7 @@
-/* json.h - jansson, with our errors and atomic writing. Its memory is its own. */
+/* json.h - jansson, with our errors and atomic writing. Its memory is its own.
+ *
+ * Building a value takes many calls, each of which may fail. Nobody need look at them one by one:
+ * a failed allocation is remembered by its thread, and the next writing of any value reports it. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 

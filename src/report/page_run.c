@@ -73,10 +73,11 @@ static void write_r2(const beliefs *b, text *out)
 /* Last episodes in a trace: with more, single changes could not be seen. */
 enum { TRACE = 150 };
 
-static void write_trace(const beliefs *b, int factor, double *x, double *truth, double *guess,
-                        text *out)
+static int write_trace(const beliefs *b, int factor, double *x, double *truth, double *guess,
+                       text *out)
 {
-    bool fitted = beliefs_trace(b, factor, x, truth, guess);
+    int fitted = beliefs_trace(b, factor, x, truth, guess);
+    if (fitted < 0) return fitted;
     int n = b->count < TRACE ? b->count : TRACE;
     x += b->count - n, truth += b->count - n, guess += b->count - n;
     double low = INFINITY, high = -INFINITY;
@@ -96,20 +97,23 @@ static void write_trace(const beliefs *b, int factor, double *x, double *truth, 
         text_add(out, "<p class=\"note\">Too few episodes to fit a map: %d beliefs need %d.</p>",
                  b->thetas, 4 * (b->thetas + 2));
     text_add(out, "</div>\n");
+    return 0;
 }
 
 static int write_traces(const beliefs *b, text *out)
 {
     size_t n = (size_t)b->count;
+    int rc = 0;
     double *x = mem_alloc(3 * n * sizeof *x);
     if (!x) return FANS_ENOMEM;
     text_add(out, "<div class=\"legend\"><span><span class=\"key soft\"></span>true</span><span>"
                   "<span class=\"key c1\"></span>read from the belief</span></div>"
                   "<div class=\"pair\">\n");
-    for (int f = 0; f < b->factors; f++) write_trace(b, f, x, x + n, x + 2 * n, out);
+    for (int f = 0; f < b->factors && rc == 0; f++)
+        rc = write_trace(b, f, x, x + n, x + 2 * n, out);
     text_add(out, "</div>\n");
     mem_free(x);
-    return 0;
+    return rc;
 }
 
 static int write_maps(const beliefs *b, text *out, json_t *figures)
