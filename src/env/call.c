@@ -41,6 +41,14 @@ int call_set_factor(const fans_env_def *d, void *env, int factor, double value)
     return settle("set_factor", d->set_factor(env, factor, value), before);
 }
 
+/* It returns nothing: a message is what tells that it refuses the bytes. */
+int call_restore(const fans_env_def *d, void *env, const void *bytes)
+{
+    unsigned before = fans_error_count();
+    d->restore(env, bytes);
+    return fans_error_count() == before ? 0 : FANS_EFORMAT;
+}
+
 int call_draw(const fans_env_def *d, void *env, uint8_t *pixels)
 {
     unsigned before = fans_error_count();

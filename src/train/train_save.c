@@ -110,13 +110,18 @@ static int peek(const char *folder, const char *name, int64_t *tick)
     *tick = -1;
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= RUN_PATH || !os_exists(path))
         return 0;
-    return checkpoint_peek(path, "run/tick", tick);
+    int rc = checkpoint_peek(path, "run/tick", tick);
+    if (rc == 0 && *tick < 0)
+        rc = fans_fail(FANS_EFORMAT, "%s: 'run/tick' is %lld, before the first step", path,
+                       (long long)*tick);
+    return rc;
 }
 
 int run_position_of(const char *folder, run_position *s)
 {
-    if (peek(folder, NEXT, &s->next) < 0) s->next = -1; /* a crash may leave a partial file */
-    return peek(folder, CHECKPOINT, &s->tick);
+    int rc = peek(folder, NEXT, &s->next);
+    if (rc == FANS_EFORMAT) s->next = -1; /* a crash may leave a partial file */
+    return rc < 0 && rc != FANS_EFORMAT ? rc : peek(folder, CHECKPOINT, &s->tick);
 }
 
 static bool has_tick(const run_position *s, int64_t tick)
@@ -154,7 +159,8 @@ static int resume_replica(training *t, int r, const char *name)
     TRY(checkpoint_read(&p->state, t->kind, path));
     for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) {
         int i = r * t->worlds_each + w;
-        TRY(world_restore(worlds_at(t->scene.worlds, i), p->bytes[w], &t->scene.now, i));
+        rc = world_restore(worlds_at(t->scene.worlds, i), p->bytes[w], &t->scene.now, i);
+        if (rc < 0) TRY(fans_fail_within(rc, "%s", path));
     }
 out:
     return rc;
