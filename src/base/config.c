@@ -2,11 +2,13 @@
 #include "base/config.h"
 
 #include <ini.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/os.h"
 
@@ -101,6 +103,8 @@ static int add_entry(reading *r, const char *section, const char *key, const cha
             return fans_fail(FANS_EINVAL, "%s: '%s' was already set in [%s] at line %d", at, key,
                              section, e->line);
     }
+    if (c->count == CONFIG_MOST)
+        return fans_fail(FANS_EFORMAT, "%s: more than %d settings", at, CONFIG_MOST);
     if (mem_grow(&c->entries, &c->capacity, c->count + 1, sizeof *c->entries) < 0)
         return FANS_ENOMEM;
     entry e = {mem_text(section), mem_text(key), mem_text(value), r->layer, r->line, false};
@@ -173,18 +177,36 @@ static bool is_text(const char *bytes, size_t n)
     return true;
 }
 
-/* By its name in a run's folder, or by its first line. */
+/* A run's config.ini is known by its name, or by its first line. */
+static bool has_name_of_run(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return !strcmp(slash ? slash + 1 : path, "config.ini");
+}
+
 static bool is_of_run(const char *path, const char *ini)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    return !strcmp(name, "config.ini") || !strncmp(ini, CONFIG_OF_RUN, strlen(CONFIG_OF_RUN));
+    return has_name_of_run(path) || !strncmp(ini, CONFIG_OF_RUN, strlen(CONFIG_OF_RUN));
+}
+
+static int check_folder_of(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) + 1 : 0;
+    if (!has_name_of_run(path) ||
+        snprintf(folder, sizeof folder, "%.*s", n, path) >= (int)sizeof folder)
+        return 0;
+    if (n > 1) folder[n - 1] = 0;
+    return folder_check(n ? folder : ".");
 }
 
 int config_add_file(config *c, const char *path)
 {
     void *ini;
     size_t n, at = c->layer_count;
-    int rc = os_read_file(&ini, &n, path);
+    int rc = check_folder_of(path);
+    if (rc == 0) rc = os_read_file(&ini, &n, path);
     if (rc < 0) return rc;
     rc = is_text(ini, n) ? config_add_text(c, path, ini)
                          : fans_fail(FANS_EFORMAT, "%s: not a text file", path);

@@ -8,6 +8,8 @@
 
 #include "base/options.h"
 
+enum { CONFIG_MOST = 4096 }; /* entries: they are searched one by one */
+
 typedef struct config config;
 int config_new(config **out);
 void config_free(config *c);

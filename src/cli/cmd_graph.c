@@ -1,6 +1,7 @@
 /* cmd_graph.c - fans graph: shows a learned graph as text, SVG, Graphviz or JSON. */
 #include <stdio.h>
 
+#include "base/folder.h"
 #include "base/os.h"
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -27,8 +28,11 @@ static int read_model(causal_graph **out, const char *folder)
     char path[4096];
     model_run m = {0};
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    if (!os_exists(folder)) TRY(fans_fail(FANS_EIO, "%s: there is no such folder", folder));
-    if (!os_exists(path))
+    TRY(folder_check(folder));
+    TRY(os_exists(folder));
+    if (rc == 0) TRY(fans_fail(FANS_EIO, "%s: there is no such folder", folder));
+    TRY(os_exists(path));
+    if (rc == 0)
         TRY(fans_fail(FANS_EIO,
                       "%s: has no graph: neither the graph.json of a run (fans writes it at step "
                       "fans.initial) nor the model.safetensors of a fit",
@@ -49,8 +53,11 @@ static int read_graph(causal_graph **out, const char *folder)
     json_t *found = NULL;
     if (snprintf(path, sizeof path, "%s/graph.json", folder) >= (int)sizeof path)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
-    if (!os_exists(path)) return read_model(out, folder);
-    int rc = json_read_file(&found, path);
+    int rc = folder_check(folder);
+    if (rc == 0) rc = os_exists(path);
+    if (rc < 0) return rc;
+    if (rc == 0) return read_model(out, folder);
+    rc = json_read_file(&found, path);
     if (rc == 0 && (rc = causal_from_json(out, found)) < 0) fans_fail_within(rc, "%s", path);
     json_decref(found);
     return rc;
@@ -61,6 +68,7 @@ int cmd_graph(int argc, char **argv)
     const char *folder, *svg = NULL, *dot = NULL, *json = NULL;
     const arg args[] = {
         ARG_WORD("DIR", &folder, "folder of a fitted model, or of a run with a graph"),
+        ARG_PLUGIN,
         ARG_TEXT("svg", "F", &svg, "draw the graph to the file F"),
         ARG_TEXT("dot", "F", &dot, "write the graph to the file F for Graphviz"),
         ARG_JSON(&json),

@@ -78,7 +78,7 @@ static int try_folder(char *path, size_t size, const char *folder, const char *b
                       const char *asset)
 {
     int n = snprintf(path, size, "%s%s/%s", folder, below, asset);
-    return n > 0 && (size_t)n < size && os_exists(path);
+    return n > 0 && (size_t)n < size && os_exists(path) > 0;
 }
 
 /* The folder of the shared library or the program that holds this code. */

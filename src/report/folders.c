@@ -51,7 +51,7 @@ static bool holds(const char *path, const char *name)
 {
     char file[FOLDERS_PATH + 32];
     snprintf(file, sizeof file, "%s/%s", path, name);
-    return os_exists(file);
+    return os_exists(file) > 0;
 }
 
 static int look_into(const char *path, int depth, folders_fn *fn, void *user)

@@ -188,7 +188,8 @@ int page_run(const method *m, const record *r, bool open, text *out, json_t *ins
     if (snprintf(graph, sizeof graph, "%s/graph.json", r->path) >= FOLDERS_PATH ||
         snprintf(belief, sizeof belief, "%s/beliefs.csv", r->path) >= FOLDERS_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
-    bool has_graph = os_exists(graph), has_beliefs = os_exists(belief);
+    int has_graph = os_exists(graph), has_beliefs = os_exists(belief);
+    if (has_graph < 0 || has_beliefs < 0) return FANS_EIO;
     if (!has_graph && !has_beliefs) return 0;
     json_t *figures = json_pack("{s:o}", "run", page_name(r->path));
     text_add(out, "<details%s><summary>What ", open ? " open=\"open\"" : "");

@@ -10,6 +10,8 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/folder.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/os.h"
 
@@ -51,9 +53,10 @@ int run_check_version(const char *path)
     char file[RUN_PATH], version[32] = "", own[32];
     void *ini;
     size_t n;
-    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH || !os_exists(file))
-        return 0;
-    int rc = os_read_file(&ini, &n, file);
+    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH) return 0;
+    int rc = os_exists(file);
+    if (rc <= 0) return rc;
+    rc = os_read_file(&ini, &n, file);
     if (rc < 0) return rc;
     const char *line = ini;
     size_t mark = strlen(CONFIG_OF_RUN);
@@ -70,12 +73,15 @@ int run_check_version(const char *path)
 }
 
 /* The process that trains a run locks its folder; the lock ends with the process, however that
- * ends. On file systems without locks there is none. */
+ * ends. Not every file system has locks. */
 static int lock(run *r)
 {
     r->held = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->held >= 0 && flock(r->held, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    if (r->held >= 0 && flock(r->held, LOCK_EX | LOCK_NB) == 0) return folder_sweep(r->path);
+    if (r->held >= 0 && errno == EWOULDBLOCK)
         return fans_fail(FANS_EIO, "%s: another process is training it", r->path);
+    log_warning("%s: cannot be locked (%s): let no other process train it", r->path,
+                strerror(errno));
     return 0;
 }
 
@@ -91,7 +97,8 @@ int run_open(run *r, const char *path, const char *ini, const char *const *loose
     if (!look_only) TRY(os_make_folders(path));
     if (!look_only) TRY(lock(r));
     TRY(run_file(r, "config.ini", file));
-    if (!look_only && os_exists(file)) {
+    if (!look_only) TRY(os_exists(file));
+    if (!look_only && rc > 0) {
         TRY(os_read_file(&old, &n, file));
         rc = compare_config(path, old, ini, loose);
         mem_free(old);
@@ -114,14 +121,14 @@ void run_close(run *r)
 int run_note(const run *r, const char *command, const char *system_json)
 {
     char file[RUN_PATH];
-    int rc = 0;
+    int rc = 0, fd;
     TRY(run_file(r, "system.json", file));
     TRY(os_write_file(file, system_json, strlen(system_json)));
     TRY(run_file(r, "command.txt", file));
-    FILE *f = fopen(file, "a");
-    bool written = f && fprintf(f, "%s\n", command) >= 0;
-    if ((f && fclose(f)) || !written)
-        rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno));
+    TRY(os_open_append(file, &fd));
+    int bad = dprintf(fd, "%s\n", command) < 0 ? errno : 0;
+    if (close(fd) && !bad) bad = errno;
+    if (bad) rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(bad));
 out:
     return rc;
 }
@@ -136,8 +143,7 @@ static int begin_table(run *r, run_table *t, bool resume)
     char file[RUN_PATH];
     int rc = 0;
     TRY(run_file(r, t->name, file));
-    t->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (t->fd < 0) TRY(fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno)));
+    TRY(os_open_append(file, &t->fd));
     if (!resume) t->bytes = 0;
     TRY(os_cut(t->fd, file, t->bytes));
 out:
@@ -152,7 +158,8 @@ int run_begin(run *r, bool resume, bool beliefs)
     if (beliefs) TRY(begin_table(r, &r->beliefs, resume));
     if (!resume) r->events_bytes = 0;
     TRY(run_file(r, EVENTS, file));
-    TRY(events_open(&r->events, file, resume && os_exists(file) ? r->events_bytes : -1));
+    TRY(os_exists(file));
+    TRY(events_open(&r->events, file, resume && rc > 0 ? r->events_bytes : -1));
 out:
     return rc;
 }

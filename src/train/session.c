@@ -9,6 +9,7 @@
 
 #include "algo/registry.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/os.h"
 #include "base/plugin.h"
 #include "base/version.h"
@@ -261,7 +262,8 @@ int session_look(session *s, const char *folder, const text_list *settings, int 
     if (rc < 0) return rc;
     if (snprintf(file, sizeof file, "%s/config.ini", folder) >= RUN_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
-    if (!os_exists(file))
+    if ((rc = folder_check(folder)) < 0 || (rc = os_exists(file)) < 0) return rc;
+    if (rc == 0)
         return fans_fail(FANS_EIO, "%s: is not the folder of a run (it has no config.ini)", folder);
     w.configs = (text_list){.items = {file}, .count = 1};
     w.settings = settings;

@@ -162,7 +162,8 @@ static int check_result(const char *folder)
 {
     char file[RUN_PATH];
     snprintf(file, sizeof file, "%s/result.json", folder);
-    if (!os_exists(file)) return 0;
+    int there = os_exists(file);
+    if (there <= 0) return there;
     return fans_fail(
         FANS_EIO,
         "%s: has a result.json, but no checkpoint to resume from (choose another --out, "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/os.h"
 #include "train/train_parts.h"
 
@@ -108,9 +109,10 @@ static int peek(const char *folder, const char *name, int64_t *tick)
 {
     char path[RUN_PATH];
     *tick = -1;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= RUN_PATH || !os_exists(path))
-        return 0;
-    int rc = checkpoint_peek(path, "run/tick", tick);
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= RUN_PATH) return 0;
+    int rc = os_exists(path);
+    if (rc <= 0) return rc;
+    rc = checkpoint_peek(path, "run/tick", tick);
     if (rc == 0 && *tick < 0)
         rc = fans_fail(FANS_EFORMAT, "%s: 'run/tick' is %lld, before the first step", path,
                        (long long)*tick);
@@ -119,7 +121,10 @@ static int peek(const char *folder, const char *name, int64_t *tick)
 
 int run_position_of(const char *folder, run_position *s)
 {
-    int rc = peek(folder, NEXT, &s->next);
+    *s = (run_position){-1, -1};
+    int rc = folder_check(folder);
+    if (rc < 0) return rc;
+    rc = peek(folder, NEXT, &s->next);
     if (rc == FANS_EFORMAT) s->next = -1; /* a crash may leave a partial file */
     return rc < 0 && rc != FANS_EFORMAT ? rc : peek(folder, CHECKPOINT, &s->tick);
 }
