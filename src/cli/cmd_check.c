@@ -57,6 +57,9 @@ static void tell_event(void *user, const char *check, check_event event, const c
 
 static void run_child(int fd, const char *env, const text_list *settings)
 {
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT};
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        signal(crashes[i], SIG_DFL); /* the parent says what happened */
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
     news n = {.done = true};
     n.code = env_check(env, settings->items, settings->count, tell_event, &fd);
