@@ -33,6 +33,11 @@ static bool has_failed(void)
     return had;
 }
 
+int json_check(void)
+{
+    return has_failed() ? fans_fail(FANS_ENOMEM, "out of memory while gathering figures") : 0;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* The text of a value, to be freed with free; NULL if it or a part of it could not be made. */

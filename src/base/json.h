@@ -7,6 +7,9 @@
 
 #include <jansson.h>
 
+/* Fails if a value of this thread was not built completely; for values that are not written. */
+int json_check(void);
+
 /* Writes `value` to `path` as indented JSON, atomically. A NULL value (a failed jansson call) is
  * reported as out of memory. */
 int json_write_file(const char *path, const json_t *value);

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "train/model_run.h"
+#include "train/run.h"
 
 typedef void export_fn(const causal_graph *g, text *out);
 
@@ -47,10 +48,11 @@ out:
 }
 
 /* An agent writes its graph to its run folder, as JSON. */
-static int read_graph(causal_graph **out, const char *folder)
+static int read_graph(causal_graph **out, const char *given)
 {
-    char path[4096];
+    char path[RUN_PATH], folder[RUN_PATH];
     json_t *found = NULL;
+    if (run_find(given, folder) < 0) snprintf(folder, sizeof folder, "%s", given);
     if (snprintf(path, sizeof path, "%s/graph.json", folder) >= (int)sizeof path)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
     int rc = folder_check(folder);

@@ -352,9 +352,8 @@ int cmd_train(int argc, char **argv)
         ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the first run (0)"),
         ARG_INT("seeds", &w.seeds, 1, 1024, "number of seeds to train at once (1)"),
         ARG_TEXT("out", "DIR", &w.out,
-                 "folder of the run, or of its seed-N folders (runs/CONFIG-ALGO; without --algo, "
-                 "runs/CONFIG-run); with several configs or algorithms, the folder of all "
-                 "CONFIG-ALGO folders (runs)"),
+                 "folder of the seed-N folders (runs/CONFIG-ALGO); with several configs or "
+                 "algorithms, of their CONFIG-ALGO folders (runs)"),
         ARG_INT("steps", &w.steps, 1, 2000000000,
                 "steps per run, in whole episodes (train.episodes × horizon)"),
         ARG_TEXT("device", "D", &w.device,

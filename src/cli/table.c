@@ -105,7 +105,7 @@ static int write_to_stdout(const json_t *figures)
 
 int cli_write_json(const char *path, json_t *figures)
 {
-    int rc = !path                ? 0
+    int rc = !path                ? json_check()
              : !strcmp(path, "-") ? write_to_stdout(figures)
                                   : json_write_file(path, figures);
     json_decref(figures);

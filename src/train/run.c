@@ -1,6 +1,7 @@
 /* run.c - the files of a run. */
 #include "train/run.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +21,45 @@ int run_file(const run *r, const char *name, char *out)
     if (snprintf(out, RUN_PATH, "%s/%s", r->path, name) >= RUN_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
     return 0;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static int has_config(const char *folder)
+{
+    char file[RUN_PATH];
+    if (snprintf(file, sizeof file, "%s/config.ini", folder) >= RUN_PATH)
+        return fans_fail(FANS_EIO, "%s: the path is too long", folder);
+    return os_exists(file);
+}
+
+/* Counts the runs right below a folder; `one` is the first by name. */
+static int count_below(const char *folder, char *one)
+{
+    char path[RUN_PATH];
+    int count = 0, rc = 0;
+    DIR *d = opendir(folder);
+    if (!d) return 0;
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.' ||
+            snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= RUN_PATH)
+            continue;
+        if ((rc = has_config(path)) <= 0) continue;
+        if (count++ == 0 || strcmp(path, one) < 0) snprintf(one, RUN_PATH, "%s", path);
+    }
+    closedir(d);
+    return count;
+}
+
+int run_find(const char *folder, char *out)
+{
+    int there = has_config(folder), below = there == 0 ? count_below(folder, out) : 0;
+    if (there < 0) return there;
+    if (there > 0) snprintf(out, RUN_PATH, "%s", folder);
+    if (there > 0 || below == 1) return folder_check(out);
+    if (below > 1)
+        return fans_fail(FANS_EIO, "%s: holds %d runs; name one, such as %s", folder, below, out);
+    return fans_fail(FANS_EIO, "%s: is not the folder of a run (it has no config.ini)", folder);
 }
 
 /* ---- the config of an old folder ------------------------------------------------------------- */

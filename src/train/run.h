@@ -44,6 +44,9 @@ typedef struct run {
 int run_open(run *r, const char *path, const char *ini, const char *const *loose, bool look_only);
 void run_close(run *r);
 
+/* The run that a user means by `folder`: itself, or the only one in it. out[RUN_PATH]. */
+int run_find(const char *folder, char *out);
+
 /* Refuses a folder of a version whose checkpoints this one cannot read. */
 int run_check_version(const char *path);
 
