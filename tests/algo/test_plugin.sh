@@ -32,7 +32,7 @@ accepts "" train "$task" --algo ./mine.so,null --steps 400 --quiet --out both
 
 # the config takes options and presets of the library
 accepts "" train "$task" --algo ./mine.so --steps 400 --preset small --quiet --out preset
-grep -q '^noise = 1$' preset/config.ini || complain "the preset of the library is ignored"
+grep -q '^noise = 1$' preset/seed-0/config.ini || complain "the preset of the library is ignored"
 refuses 2 "--set search.nois: [search]: unknown key 'nois'; did you mean 'noise'?" \
     train "$task" --algo ./mine.so --set search.nois=1 --out bad
 

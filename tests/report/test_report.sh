@@ -143,7 +143,7 @@ shows '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>'
 for _ in 1 2; do
     "$fans" train "$folder/swing.ini" --algo random --out "$folder/legs" --quiet >/dev/null || complain "legs"
 done
-[ "$(wc -l <"$folder/legs/command.txt")" = 2 ] || complain "legs: $(cat "$folder/legs/command.txt")"
+[ "$(wc -l <"$folder/legs/seed-0/command.txt")" = 2 ] || complain "legs: $(cat "$folder/legs/seed-0/command.txt")"
 report "$folder/legs"
 shows '<h2 id="task-1">swing</h2>'
 
