@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 enum { STEP = 0, TERMINATED = 1, LAST = 2 }; /* kinds of rows, as bits */
+enum { MOST_ROWS = INT32_MAX };              /* of a replica: they are numbered by int32_t */
 
 /* One table of values, [lanes][capacity][width]. */
 typedef struct column {
@@ -64,11 +65,17 @@ int replay_new(replay **out, replay_shape z)
 {
     assert(z.replicas >= 1 && z.worlds >= 1 && z.steps >= 1 && z.horizon >= 1);
     assert(z.column_count <= REPLAY_COLUMNS);
+    int64_t capacity = (int64_t)z.steps + z.steps / z.horizon + 2;
+    if (capacity * z.worlds > MOST_ROWS)
+        return fans_fail(FANS_EINVAL,
+                         "replay.steps = %lld: with the ends of episodes these are %lld rows, more "
+                         "than %d",
+                         (long long)z.steps * z.worlds, (long long)capacity * z.worlds, MOST_ROWS);
     replay *r = mem_alloc(sizeof *r);
     if (!r) return FANS_ENOMEM;
     r->z = z;
     r->lanes = z.replicas * z.worlds;
-    r->capacity = z.steps + z.steps / z.horizon + 2;
+    r->capacity = (int)capacity;
     int rc = claim(r);
     if (rc < 0)
         replay_free(r);

@@ -146,6 +146,16 @@ static int list_state(training *t, int r)
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
+/* A library may be built anew: a run must not resume with other factors. */
+static void dump_factors(const fans_env_info *info, text *out)
+{
+    for (int k = 0; k < info->factor_count; k++) {
+        const fans_factor *f = &info->factors[k];
+        text_add(out, "# factor %s: %s, %g to %g, initially %g\n", f->name,
+                 f->kind == FANS_DYNAMICS ? "dynamics" : "reward", f->low, f->high, f->initial);
+    }
+}
+
 static void dump_config(const training *t, int r, text *out)
 {
     train_options o = t->s.options;
@@ -153,6 +163,7 @@ static void dump_config(const training *t, int r, text *out)
     text_add(out, CONFIG_OF_RUN "%s\n", fans_version());
     options_dump(train_option_group(), "train", &o, out);
     task_dump(t->tasks[r], out);
+    if (t->tasks[r]->source.library) dump_factors(&t->tasks[r]->info, out);
     for (const fans_taken *k = t->taken; k->group; k++)
         options_dump(k->group, k->group->section, k->options, out);
 }

@@ -146,6 +146,7 @@ quick="$small --set fans.initial=400 --set fnvae.window=20 --set fnvae.batch=2 -
     accepts "return" train "$configs/pendulum.ini" --algo fans --steps 600 --seeds 2 --out "$runs/h" $quick
 }
 accepts "oracle  pendulum" runs "$runs"
+# shellcheck disable=SC2086
 refuses 1 "$runs/a/seed-0: holds a different run; its config has 'lr = 0.001', this one 'lr = 0.002'" train "$configs/pendulum.ini" --steps 400 --out "$runs/a" $small --set sac.lr=2e-3
 
 # seeds join a run of one seed, and change nothing about it

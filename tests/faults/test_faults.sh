@@ -74,7 +74,7 @@ for algo in ${ALGOS-sac fans}; do
 done
 
 # memory: each of these commands either says so or gives the right bytes
-whole=whole-sac
+whole="whole-sac"
 "$fans" report whole-fans --out right.html --json right.json >right.out || complain "no report"
 "$fans" runs whole-fans --json runs.json >runs.out || complain "no runs"
 run=("${train[@]}" --algo sac)

@@ -262,6 +262,21 @@ refuses 1 "/no/such/page.html: cannot write" report "$folder/runs" --out /no/suc
 refuses 2 "report: DIR is missing" report
 refuses 2 "report: unknown option '--titel'; did you mean '--title'?" report "$folder/runs" --titel x
 
+# all damaged runs are named; --skip leaves them out
+rm -rf "$folder/torn" && cp -r "$folder/runs/swing-sac" "$folder/torn"
+for seed in 0 2; do echo '{' >"$folder/torn/seed-$seed/result.json"; done
+"$fans" report "$folder/torn" --out "$folder/none.html" >"$folder/out" 2>"$folder/err" && complain "damage goes unnoticed"
+[ "$(wc -l <"$folder/err")" = 2 ] || complain "not every damaged run is named: $(cat "$folder/err")"
+"$fans" report "$folder/torn" --skip --out "$folder/none.html" >"$folder/out" 2>"$folder/err" || complain "--skip: $(cat "$folder/err")"
+[ "$(grep -c "^fans: left out: $folder/torn/seed-" "$folder/err")" = 2 ] || complain "--skip: $(cat "$folder/err")"
+grep -q ": 1 run on 1 task" "$folder/out" || complain "--skip: $(cat "$folder/out")"
+
+# a name with a space
+cp "$folder/swing.ini" "$folder/my swing.ini"
+"$fans" train "$folder/my swing.ini" --algo random --out "$folder/spaced" --quiet >/dev/null || complain "my swing"
+report "$folder/spaced"
+shows '<h2 id="task-1">my swing</h2>'
+
 # ---- names from outside ---------------------------------------------------------------------------
 
 evil=$folder/'a "b" <script>alert(1)</script> & c'$'\001\377'
