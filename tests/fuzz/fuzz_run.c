@@ -29,7 +29,7 @@ static void put_files(const uint8_t *data, size_t size)
 /* Nothing that a browser would run. */
 static void check_page(const text *page)
 {
-    fuzz_demand(!strcasestr(page->s, "<script") && !strcasestr(page->s, "javascript:") &&
+    fuzz_demand(!strcasestr(page->s, "<script") && !strcasestr(page->s, "=\"javascript:") &&
                     !strcasestr(page->s, "<img"),
                 "markup has survived");
     fuzz_demand(strstr(page->s, "</html>") != NULL, "the page is not complete");
