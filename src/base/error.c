@@ -64,6 +64,16 @@ int error_replica(void)
     return replica;
 }
 
+int error_settle(const char *function, int rc, unsigned before)
+{
+    if (rc == 0) return 0;
+    if (rc > 0)
+        return fans_fail(FANS_EINVAL, "%s returned %d, which is neither 0 nor a FANS_E code",
+                         function, rc);
+    if (count == before) fans_fail(rc, "%s returned %d and set no message", function, rc);
+    return rc <= FANS_ESTOP ? FANS_EINVAL : rc;
+}
+
 int fans_fail_within(int code, const char *format, ...)
 {
     char line[MESSAGE_SIZE];

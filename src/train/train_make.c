@@ -92,7 +92,8 @@ static int open_agent(training *t)
                          .backend = t->s.backend,
                          .pool = t->s.pool,
                          .warning = &t->warning};
-    return t->s.algo->open(&t->agent, &s);
+    unsigned before = fans_error_count();
+    return error_settle("open", t->s.algo->open(&t->agent, &s), before);
 }
 
 static void add_count(state_list *s, const char *name, int64_t *count)

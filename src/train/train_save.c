@@ -39,7 +39,9 @@ static int gather(training *t, int r, checkpoint *writer)
     for (int w = 0; w < t->worlds_each; w++)
         world_save(worlds_at(t->scene.worlds, r * t->worlds_each + w), p->bytes[w]);
     int rc = state_refresh(&p->state);
-    if (rc == 0 && t->s.algo->leave) rc = t->s.algo->leave(t->agent, r, p->run.path);
+    unsigned before = fans_error_count();
+    if (rc == 0 && t->s.algo->leave)
+        rc = error_settle("leave", t->s.algo->leave(t->agent, r, p->run.path), before);
     run_mark(&p->run);
     if (rc == 0) checkpoint_gather(writer, &p->state);
     return rc;

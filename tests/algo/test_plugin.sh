@@ -47,4 +47,21 @@ wrong old 'FANS_API const fans_algo_def fans_algo = {.abi = 999};' "built for al
 wrong part 'FANS_API const fans_algo_def fans_algo = {.abi = FANS_ALGO_ABI, .name = "x", .help = "x"};' "fans_algo.act is missing"
 refuses 2 "train: --algo: ./none.so: cannot load" train "$task" --algo ./none.so --out bad
 
+# a failure without a message does not show an older one
+cat >silent.c <<'C'
+#include <fans/algo.h>
+static int start(void **agent, const fans_algo_setup *s) { (void)s; *agent = &start; return 0; }
+static void stop(void *agent) { (void)agent; }
+static int act(void *agent, const fans_moment *now, bool explore, float *action)
+{
+    (void)agent, (void)now, (void)explore, (void)action;
+    return -1;
+}
+FANS_API const fans_algo_def fans_algo = {
+    .abi = FANS_ALGO_ABI, .name = "silent", .help = "says nothing", .open = start, .close = stop, .act = act};
+C
+cc -shared -fPIC -I "$root/include" silent.c -o silent.so || complain "silent.c does not compile"
+"$fans" train "$task" --algo ./silent.so --quiet --out silent >out 2>err && complain "a silent failure passes"
+grep -q "act returned -1 and set no message" err || complain "a silent failure: $(cat err)"
+
 exit $bad
