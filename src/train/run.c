@@ -39,22 +39,24 @@ static int count_below(const char *folder, char *one)
     char path[RUN_PATH];
     int count = 0, rc = 0;
     DIR *d = opendir(folder);
-    if (!d) return 0;
+    if (!d && (errno == ENOENT || errno == ENOTDIR)) return 0;
+    if (!d) return fans_fail(FANS_EIO, "%s: cannot read: %s", folder, strerror(errno));
     for (struct dirent *e; (e = readdir(d));) {
         if (e->d_name[0] == '.' ||
             snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= RUN_PATH)
             continue;
-        if ((rc = has_config(path)) <= 0) continue;
+        if ((rc = has_config(path)) < 0) break;
+        if (rc == 0) continue;
         if (count++ == 0 || strcmp(path, one) < 0) snprintf(one, RUN_PATH, "%s", path);
     }
     closedir(d);
-    return count;
+    return rc < 0 ? rc : count;
 }
 
 int run_find(const char *folder, char *out)
 {
     int there = has_config(folder), below = there == 0 ? count_below(folder, out) : 0;
-    if (there < 0) return there;
+    if (there < 0 || below < 0) return FANS_EIO;
     if (there > 0) snprintf(out, RUN_PATH, "%s", folder);
     if (there > 0 || below == 1) return folder_check(out);
     if (below > 1)
