@@ -203,8 +203,8 @@ static int check_folder_of(const char *path)
 
 int config_add_file(config *c, const char *path)
 {
-    void *ini;
-    size_t n, at = c->layer_count;
+    void *ini = NULL;
+    size_t n = 0, at = c->layer_count;
     int rc = check_folder_of(path);
     if (rc == 0) rc = os_read_file(&ini, &n, path);
     if (rc < 0) return rc;

@@ -28,7 +28,7 @@ for name in config.ini metrics.csv system.json command.txt result.json graph.jso
         timeout 20 "$fans" $command >out 2>err
         status=$?
         [ $status = 1 ] || complain "$command: $name is a pipe: exit status $status"
-        grep -q "is not a file; the files of a run must be plain files$" err || complain "$command: $(cat err)"
+        grep -q "is not a file; the files of a run must be plain files" err || complain "$command: $(cat err)"
     done
 done
 rm -rf bad && cp -r made bad
