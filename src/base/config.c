@@ -203,11 +203,10 @@ static int check_folder_of(const char *path)
 
 int config_add_file(config *c, const char *path)
 {
-    void *ini = NULL;
-    size_t n = 0, at = c->layer_count;
+    void *ini;
+    size_t n, at = c->layer_count;
     int rc = check_folder_of(path);
-    if (rc == 0) rc = os_read_file(&ini, &n, path);
-    if (rc < 0) return rc;
+    if (rc < 0 || (rc = os_read_file(&ini, &n, path)) < 0) return rc;
     rc = is_text(ini, n) ? config_add_text(c, path, ini)
                          : fans_fail(FANS_EFORMAT, "%s: not a text file", path);
     if (rc == 0) c->layers[at].of_run = is_of_run(path, ini);
