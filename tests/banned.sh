@@ -11,7 +11,7 @@ rules='
 (rand|srand|random|srandom|drand48|rand_r)[(]   -                    use base/rng.h
 (gmtime|localtime|ctime|asctime|strsignal)[(]   -                    use the _r form: several threads call us
 (alloca|tmpnam|mktemp|system|popen)[(]          -                    unsafe
-(malloc|calloc|realloc|aligned_alloc|posix_memalign|strdup|strndup|asprintf)[(] src/base/mem.c use base/mem.h, which counts
+(malloc|calloc|realloc|aligned_alloc|posix_memalign|strdup|strndup|asprintf)[(] src/base/(mem|json).c use base/mem.h, which counts
 free[(]                                         src/base/(mem|json).c  use mem_free
 (printf|puts|putchar|perror|vprintf)[(]         src/cli/.*           the library never prints: use fans_fail or base/log.h
 (stdout|stderr)[^A-Za-z0-9_]                    src/cli/.*           the library never prints: use fans_fail or base/log.h

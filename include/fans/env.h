@@ -117,7 +117,8 @@ typedef struct fans_env_def {
     /* Sets a factor, from the next step or reset on; fails outside its range. Must not allocate. */
     int (*set_factor)(void *env, int factor, double value);
 
-    /* The whole state, factors included, as `state_bytes(env)` bytes. */
+    /* The whole state, factors included, as `state_bytes(env)` bytes. A file may have been changed
+     * since it was saved: `restore` calls fans_fail for bytes that `save` cannot have written. */
     size_t (*state_bytes)(const void *env);
     void (*save)(const void *env, void *bytes);
     void (*restore)(void *env, const void *bytes);

@@ -17,6 +17,7 @@ void fans_state_add(state_list *s, const char *name, fans_type type, int rank, c
                     void *data)
 {
     state_add(s, name, type, rank, shape, data);
+    state_any(s); /* what it may hold, only the algorithm knows */
 }
 
 int fans_rng_new(fans_rng **out, uint64_t seed, const char *purpose)

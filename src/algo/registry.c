@@ -2,10 +2,10 @@
 #include "algo/registry.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plugin.h"
 #include "base/text.h"
 
 #define X(name) &algo_##name,
@@ -76,13 +76,9 @@ static int keep(const fans_algo_def *d, const char *path)
 
 static int load(const fans_algo_def **out, const char *path)
 {
-    char here[4096]; /* without a slash, dlopen would search the system's libraries */
-    int rc = 0;
-    if (snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path) >=
-        (int)sizeof here)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
-    void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return fans_fail(FANS_EIO, "%s: cannot load: %s", path, dlerror());
+    void *library;
+    int rc = plugin_open(&library, path);
+    if (rc < 0) return rc;
     const fans_algo_def *def = dlsym(library, "fans_algo");
     TRY(check_def(def, path));
     TRY(keep(def, path));
@@ -93,15 +89,9 @@ out:
     return rc;
 }
 
-static bool is_path(const char *name)
-{
-    size_t n = strlen(name);
-    return strchr(name, '/') || (n > 3 && !strcmp(name + n - 3, ".so"));
-}
-
 int algo_find(const fans_algo_def **out, const char *name)
 {
-    if (is_path(name)) return load(out, name);
+    if (plugin_is_path(name)) return load(out, name);
     nearest near = {.word = name};
     for (int i = 0; i < algo_count(); i++) {
         *out = algo_at(i);

@@ -2,13 +2,21 @@
 #include "base/config.h"
 
 #include <ini.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/os.h"
+
+/* A file, a text or a setting. */
+typedef struct layer {
+    char *name;  /* what messages call it */
+    bool of_run; /* a run's config.ini, which may come from elsewhere */
+} layer;
 
 typedef struct entry {
     char *section, *key, *value;
@@ -19,7 +27,7 @@ typedef struct entry {
 struct config {
     entry *entries;
     size_t count, capacity;
-    char **layers; /* what messages call them */
+    layer *layers;
     size_t layer_count, layer_capacity;
     char **known; /* sections that were taken, for hints */
     size_t known_count, known_capacity;
@@ -51,7 +59,8 @@ void config_free(config *c)
     if (!c) return;
     for (size_t i = 0; i < c->count; i++) free_entry(&c->entries[i]);
     mem_free(c->entries);
-    free_texts(c->layers, c->layer_count);
+    for (size_t i = 0; i < c->layer_count; i++) mem_free(c->layers[i].name);
+    mem_free(c->layers);
     free_texts(c->known, c->known_count);
     mem_free(c);
 }
@@ -65,12 +74,12 @@ static int push_text(char ***list, size_t *count, size_t *capacity, const char *
 }
 
 /* "file.ini, line 3", or the setting itself for the command line. */
-static const char *place(const config *c, int layer, int line, char *out, size_t size)
+static const char *place(const config *c, int which, int line, char *out, size_t size)
 {
     if (line > 0)
-        snprintf(out, size, "%s, line %d", c->layers[layer], line);
+        snprintf(out, size, "%s, line %d", c->layers[which].name, line);
     else
-        snprintf(out, size, "%s", c->layers[layer]);
+        snprintf(out, size, "%s", c->layers[which].name);
     return out;
 }
 
@@ -94,6 +103,8 @@ static int add_entry(reading *r, const char *section, const char *key, const cha
             return fans_fail(FANS_EINVAL, "%s: '%s' was already set in [%s] at line %d", at, key,
                              section, e->line);
     }
+    if (c->count == CONFIG_MOST)
+        return fans_fail(FANS_EFORMAT, "%s: more than %d settings", at, CONFIG_MOST);
     if (mem_grow(&c->entries, &c->capacity, c->count + 1, sizeof *c->entries) < 0)
         return FANS_ENOMEM;
     entry e = {mem_text(section), mem_text(key), mem_text(value), r->layer, r->line, false};
@@ -123,7 +134,7 @@ static char *next_line(char *out, int size, void *stream)
     r->line++;
     if (n + 2 > (size_t)size) {
         r->rc = fans_fail(FANS_EFORMAT, "%s, line %d: longer than %d characters",
-                          r->c->layers[r->layer], r->line, size - 2);
+                          r->c->layers[r->layer].name, r->line, size - 2);
         return NULL;
     }
     memcpy(out, r->rest, n);
@@ -134,9 +145,12 @@ static char *next_line(char *out, int size, void *stream)
 
 static int begin_layer(config *c, const char *name, reading *r)
 {
-    int rc = push_text(&c->layers, &c->layer_count, &c->layer_capacity, name);
-    *r = (reading){.c = c, .layer = (int)c->layer_count - 1};
-    return rc;
+    if (mem_grow(&c->layers, &c->layer_capacity, c->layer_count + 1, sizeof *c->layers) < 0)
+        return FANS_ENOMEM;
+    if (!(c->layers[c->layer_count].name = mem_text(name))) return FANS_ENOMEM;
+    c->layers[c->layer_count].of_run = false;
+    *r = (reading){.c = c, .layer = (int)c->layer_count++};
+    return 0;
 }
 
 int config_add_text(config *c, const char *name, const char *ini)
@@ -163,14 +177,39 @@ static bool is_text(const char *bytes, size_t n)
     return true;
 }
 
+/* A run's config.ini is known by its name, or by its first line. */
+static bool has_name_of_run(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return !strcmp(slash ? slash + 1 : path, "config.ini");
+}
+
+static bool is_of_run(const char *path, const char *ini)
+{
+    return has_name_of_run(path) || !strncmp(ini, CONFIG_OF_RUN, strlen(CONFIG_OF_RUN));
+}
+
+static int check_folder_of(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) + 1 : 0;
+    if (!has_name_of_run(path) ||
+        snprintf(folder, sizeof folder, "%.*s", n, path) >= (int)sizeof folder)
+        return 0;
+    if (n > 1) folder[n - 1] = 0;
+    return folder_check(n ? folder : ".");
+}
+
 int config_add_file(config *c, const char *path)
 {
     void *ini;
-    size_t n;
-    int rc = os_read_file(&ini, &n, path);
-    if (rc < 0) return rc;
+    size_t n, at = c->layer_count;
+    int rc = check_folder_of(path);
+    if (rc < 0 || (rc = os_read_file(&ini, &n, path)) < 0) return rc;
     rc = is_text(ini, n) ? config_add_text(c, path, ini)
                          : fans_fail(FANS_EFORMAT, "%s: not a text file", path);
+    if (rc == 0) c->layers[at].of_run = is_of_run(path, ini);
     mem_free(ini);
     return rc;
 }
@@ -212,6 +251,12 @@ const char *config_get(const config *c, const char *section, const char *key)
 {
     const entry *e = highest(c, section, key);
     return e ? e->value : NULL;
+}
+
+bool config_is_of_run(const config *c, const char *section, const char *key)
+{
+    const entry *e = highest(c, section, key);
+    return e && c->layers[e->layer].of_run;
 }
 
 int config_blame(const config *c, const char *section, const char *key, int code)

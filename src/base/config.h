@@ -8,6 +8,8 @@
 
 #include "base/options.h"
 
+enum { CONFIG_MOST = 4096 }; /* entries: they are searched one by one */
+
 typedef struct config config;
 int config_new(config **out);
 void config_free(config *c);
@@ -20,6 +22,10 @@ int config_add_setting(config *c, const char *setting);
 
 /* The value of section.key in the highest layer, or NULL. Does not mark it as taken. */
 const char *config_get(const config *c, const char *section, const char *key);
+
+/* Was section.key last set by the config.ini of a run, which may come from elsewhere? */
+#define CONFIG_OF_RUN "# resolved by fans "
+bool config_is_of_run(const config *c, const char *section, const char *key);
 
 /* Prefixes this thread's message with the place that set section.key (or any key of the section,
  * where key is NULL) in the highest layer; returns `code`. */

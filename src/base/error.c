@@ -7,18 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { MESSAGE_SIZE = 1024 };
 static _Thread_local char message[MESSAGE_SIZE];
 static _Thread_local int replica = -1;
 static _Thread_local unsigned count;
 
 /* Stores the message as one line, whatever it quotes. */
-static void note(const char text[MESSAGE_SIZE])
+static void note(const char line[MESSAGE_SIZE])
 {
     count++;
-    memcpy(message, text, sizeof message);
-    for (char *c = message; *c; c++)
-        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
+    memcpy(message, line, sizeof message);
+    text_plain(message);
 }
 
 const char *fans_error(void)
@@ -33,9 +34,9 @@ unsigned fans_error_count(void)
 
 static void note_format(const char *format, va_list args)
 {
-    char text[MESSAGE_SIZE]; /* the arguments may point into the old message */
-    vsnprintf(text, sizeof text, format, args);
-    note(text);
+    char line[MESSAGE_SIZE]; /* the arguments may point into the old message */
+    vsnprintf(line, sizeof line, format, args);
+    note(line);
 }
 
 int fans_fail(int code, const char *format, ...)
@@ -63,15 +64,25 @@ int error_replica(void)
     return replica;
 }
 
+int error_settle(const char *function, int rc, unsigned before)
+{
+    if (rc == 0) return 0;
+    if (rc > 0)
+        return fans_fail(FANS_EINVAL, "%s returned %d, which is neither 0 nor a FANS_E code",
+                         function, rc);
+    if (count == before) fans_fail(rc, "%s returned %d and set no message", function, rc);
+    return rc <= FANS_ESTOP ? FANS_EINVAL : rc;
+}
+
 int fans_fail_within(int code, const char *format, ...)
 {
-    char text[MESSAGE_SIZE];
+    char line[MESSAGE_SIZE];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (n < 0 || n >= MESSAGE_SIZE - 3) return code;
-    snprintf(text + n, sizeof text - (size_t)n, ": %s", message);
-    note(text);
+    snprintf(line + n, sizeof line - (size_t)n, ": %s", message);
+    note(line);
     return code;
 }

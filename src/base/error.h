@@ -19,6 +19,10 @@ int error_replica(void);
 /* How many messages this thread has set so far; tells whether a call set one. */
 unsigned fans_error_count(void);
 
+/* What a user's `function` returned, after `before` messages of this thread: a code of ours with a
+ * message of its own, so that no older one is shown. */
+int error_settle(const char *function, int rc, unsigned before);
+
 /* Puts "prefix: " in front of this thread's message and returns `code`. */
 int fans_fail_within(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

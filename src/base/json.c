@@ -9,10 +9,50 @@
 #include "base/os.h"
 #include "base/text.h"
 
-int json_write_file(const char *path, const json_t *value)
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static _Thread_local bool failed; /* an allocation of jansson, since a value was last written */
+
+static void *take(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    failed = failed || !memory;
+    return memory;
+}
+
+/* Before main, so that no value is older. */
+__attribute__((constructor)) static void watch_memory(void)
+{
+    json_set_alloc_funcs(take, free);
+}
+
+static bool has_failed(void)
+{
+    bool had = failed;
+    failed = false;
+    return had;
+}
+
+int json_check(void)
+{
+    return has_failed() ? fans_fail(FANS_ENOMEM, "out of memory while gathering figures") : 0;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The text of a value, to be freed with free; NULL if it or a part of it could not be made. */
+static char *dump(const json_t *value)
 {
     /* 17 digits: doubles read back to the same bits */
     char *s = value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    if (!has_failed()) return s;
+    free(s);
+    return NULL;
+}
+
+int json_write_file(const char *path, const json_t *value)
+{
+    char *s = dump(value);
     if (!s) return fans_fail(FANS_ENOMEM, "%s: out of memory while writing JSON", path);
     text line = {0};
     text_add(&line, "%s\n", s);
@@ -25,8 +65,7 @@ int json_write_file(const char *path, const json_t *value)
 
 char *json_text(const json_t *value)
 {
-    char *s = value ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
-    char *copy = s ? mem_text(s) : NULL;
+    char *s = dump(value), *copy = s ? mem_text(s) : NULL;
     if (!s) fans_fail(FANS_ENOMEM, "out of memory while writing JSON");
     free(s);
     return copy;
@@ -41,6 +80,10 @@ int json_read_file(json_t **out, const char *path)
     json_error_t why;
     json_t *value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &why);
     mem_free(bytes);
+    if (has_failed()) {
+        json_decref(value);
+        return fans_fail(FANS_ENOMEM, "%s: out of memory while reading JSON", path);
+    }
     if (!value)
         return fans_fail(FANS_EFORMAT, "%s, line %d: not valid JSON: %s", path, why.line, why.text);
     *out = value;

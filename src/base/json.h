@@ -1,8 +1,14 @@
-/* json.h - jansson, with our errors and atomic writing. Its memory is its own. */
+/* json.h - jansson, with our errors and atomic writing. Its memory is its own.
+ *
+ * Building a value takes many calls, each of which may fail. Nobody need look at them one by one:
+ * a failed allocation is remembered by its thread, and the next writing of any value reports it. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
 #include <jansson.h>
+
+/* Fails if a value of this thread was not built completely; for values that are not written. */
+int json_check(void);
 
 /* Writes `value` to `path` as indented JSON, atomically. A NULL value (a failed jansson call) is
  * reported as out of memory. */

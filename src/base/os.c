@@ -57,13 +57,26 @@ static int write_in_place(const char *path, const void *bytes, size_t n)
     return why ? cannot_write(path, why) : 0;
 }
 
+/* A new file PATH.PID.tmp; another process's that died with our number may still be there. */
+static int make_temporary(const char *path, char temporary[PATH_MAX], int *fd)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    for (int i = 0; i < 100; i++) {
+        if (snprintf(temporary, PATH_MAX, i ? "%s.%ld-%d.tmp" : "%s.%ld.tmp", path, (long)getpid(),
+                     i) >= PATH_MAX)
+            return fans_fail(FANS_EIO, "the path is too long: %s", path);
+        *fd = open(temporary, flags, 0644);
+        if (*fd >= 0) return 0;
+        if (errno != EEXIST) break;
+    }
+    return cannot_write(path, errno);
+}
+
 static int replace(const char *path, const void *bytes, size_t n)
 {
     char temporary[PATH_MAX];
-    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= PATH_MAX)
-        return fans_fail(FANS_EIO, "the path is too long: %s", path);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return cannot_write(path, errno);
+    int fd = -1, rc = make_temporary(path, temporary, &fd);
+    if (rc < 0) return rc;
     int why = write_all(fd, bytes, n) || fsync(fd) ? errno : 0;
     if (close(fd) && !why) why = errno;
     if (!why && (rename(temporary, path) || sync_folder_of(path))) why = errno;
@@ -88,6 +101,7 @@ static int read_fd(char **out, size_t *n, int fd)
     size_t capacity = 0, length = 0;
     *out = NULL;
     for (;;) {
+        if (length > OS_MOST) return FANS_EFORMAT;
         if (mem_grow(out, &capacity, length + 4097, 1) < 0) return FANS_ENOMEM;
         ssize_t k = read(fd, *out + length, capacity - length - 1);
         if (k < 0 && errno == EINTR) continue;
@@ -107,6 +121,7 @@ int os_read_file(void **out, size_t *n, const char *path)
     char *bytes = NULL;
     int rc = read_fd(&bytes, n, fd);
     if (rc == FANS_EIO) fans_fail(rc, "%s: cannot read: %s", path, strerror(errno));
+    if (rc == FANS_EFORMAT) fans_fail(rc, "%s: has more than %zu bytes", path, OS_MOST);
     close(fd);
     if (rc < 0)
         mem_free(bytes);
@@ -146,9 +161,24 @@ int os_make_folders(const char *path)
     return 0;
 }
 
-bool os_exists(const char *path)
+int os_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    if (access(path, F_OK) == 0) return 1;
+    if (errno == ENOENT || errno == ENOTDIR) return 0;
+    return fans_fail(FANS_EIO, "%s: cannot tell whether it exists: %s", path, strerror(errno));
+}
+
+int os_open_append(const char *path, int *fd)
+{
+    struct stat st;
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    *fd = open(path, flags, 0644);
+    if (*fd < 0) return cannot_write(path, errno);
+    int why = fstat(*fd, &st) ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+    if (!why) return 0;
+    close(*fd);
+    *fd = -1;
+    return cannot_write(path, why);
 }
 
 void os_open_many(void)

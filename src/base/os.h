@@ -11,14 +11,22 @@
  * link is followed; a device or a pipe is written to in place. */
 int os_write_file(const char *path, const void *bytes, size_t n);
 
-/* The whole file, with a zero byte appended; free with mem_free. */
+/* The whole file, with a zero byte appended; free with mem_free. At most OS_MOST bytes: a device
+ * may have no end. */
+#define OS_MOST ((size_t)1 << 36)
 int os_read_file(void **out, size_t *n, const char *path);
 
 /* Truncates a file that is open for writing; fails where it is shorter. */
 int os_cut(int fd, const char *path, int64_t bytes);
 
 int os_make_folders(const char *path);
-bool os_exists(const char *path);
+
+/* 1 if there is something, 0 if there is not; an error if that cannot be told, as when a network
+ * file system does not answer. */
+int os_exists(const char *path);
+
+/* Opens a file of a run for appending, or makes it; never what a link leads to. */
+int os_open_append(const char *path, int *fd);
 
 /* Raises the limit of open files to the most that the system allows. */
 void os_open_many(void);

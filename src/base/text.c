@@ -37,6 +37,14 @@ void text_add(text *t, const char *format, ...)
     t->length += (size_t)n;
 }
 
+void text_plain(char *s)
+{
+    for (unsigned char *c = (unsigned char *)s; *c; c++) {
+        if (*c < 32 || *c == 127) *c = '?';
+        if (c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0) c[0] = c[1] = '?';
+    }
+}
+
 int text_done(const text *t)
 {
     return t->failed ? FANS_ENOMEM : 0;

@@ -18,6 +18,9 @@ void text_add_n(text *t, const char *bytes, size_t n);
 int text_done(const text *t);
 void text_free(text *t);
 
+/* Replaces what a terminal would obey, control characters of one and of two bytes, by '?'. */
+void text_plain(char *s);
+
 /* "did you mean": offer names one by one, then ask for the nearest. Start from {.word = w};
  * `prefix`, such as "--", is written before the name. */
 typedef struct nearest {

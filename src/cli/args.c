@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/plugin.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 
@@ -34,7 +35,7 @@ static void add_usage(const arg *a, text *out)
         text_add(out, "%s%s", a->value, a->kind == ARG_KIND_WORDS ? "..." : "");
     else
         text_add(out, "[--%s%s%s]%s", a->name, a->value ? " " : "", a->value ? a->value : "",
-                 a->kind == ARG_KIND_MANY ? "..." : "");
+                 a->kind == ARG_KIND_MANY || a->kind == ARG_KIND_PLUGIN ? "..." : "");
 }
 
 /* Breaks the line where it would be too wide. */
@@ -159,6 +160,8 @@ static int put(const arg *a, const char *value)
     case ARG_KIND_JSON:
         *(const char **)a->to = value;
         return strcmp(value, "-") ? 0 : cli_json_to_stdout();
+    case ARG_KIND_PLUGIN:
+        return plugin_trust(value) < 0 ? CLI_USAGE : 0;
     case ARG_KIND_WORDS:
     case ARG_KIND_MANY:
         return put_item(a, value);

@@ -28,6 +28,7 @@ typedef enum {
     ARG_KIND_TEXT,  /* --name value */
     ARG_KIND_JSON,  /* --name value, where "-" is the standard output */
     ARG_KIND_MANY,  /* --name value, any number of times */
+    ARG_KIND_PLUGIN,
     ARG_KIND_INT,
     ARG_KIND_REAL,
     ARG_KIND_FLAG /* --name */
@@ -64,6 +65,11 @@ typedef struct arg {
 #define ARG_JSON(to)                                                   \
     ((arg){ARG_KIND_JSON, "json", "F", ARG_TO(const char *, to), 0, 0, \
            "write the figures to the file F as JSON; -: to stdout, which then has nothing else"})
+
+/* Every command that reads configs takes this one; see plugin_trust. */
+#define ARG_PLUGIN                                       \
+    ((arg){ARG_KIND_PLUGIN, "plugin", "LIB", NULL, 0, 0, \
+           "load the library LIB though only a run's config.ini names it"})
 
 /* Every command that learns on a GPU takes this one; see nn_precision_find. */
 #define ARG_PRECISION(to)          \

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/plugin.h"
 #include "base/text.h"
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -56,6 +57,9 @@ static void tell_event(void *user, const char *check, check_event event, const c
 
 static void run_child(int fd, const char *env, const text_list *settings)
 {
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT};
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        signal(crashes[i], SIG_DFL); /* the parent says what happened */
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
     news n = {.done = true};
     n.code = env_check(env, settings->items, settings->count, tell_event, &fd);
@@ -148,7 +152,7 @@ static int check_apart(report *r, const text_list *settings)
 static int check_name(const char *env)
 {
     env_source source;
-    if (env_is_path(env) || env_load(&source, env) == 0) return 0;
+    if (plugin_is_path(env) || env_load(&source, env) == 0) return 0;
     return fans_fail_within(CLI_USAGE, "check");
 }
 

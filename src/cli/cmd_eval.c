@@ -20,6 +20,7 @@ int cmd_eval(int argc, char **argv)
         ARG_INT("episodes", &episodes, 1, 1000000, "number of episodes (100)"),
         ARG_INT("seed", &seed, 0, 2147483647, "seed of the new lifetime (1000000)"),
         ARG_INT("threads", &threads, 0, 256, "number of threads; 0: one per core (0)"),
+        ARG_PLUGIN,
         ARG_JSON(&json),
     };
     session s = {0};

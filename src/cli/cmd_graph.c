@@ -1,11 +1,13 @@
 /* cmd_graph.c - fans graph: shows a learned graph as text, SVG, Graphviz or JSON. */
 #include <stdio.h>
 
+#include "base/folder.h"
 #include "base/os.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "train/model_run.h"
+#include "train/run.h"
 
 typedef void export_fn(const causal_graph *g, text *out);
 
@@ -27,8 +29,11 @@ static int read_model(causal_graph **out, const char *folder)
     char path[4096];
     model_run m = {0};
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    if (!os_exists(folder)) TRY(fans_fail(FANS_EIO, "%s: there is no such folder", folder));
-    if (!os_exists(path))
+    TRY(folder_check(folder));
+    TRY(os_exists(folder));
+    if (rc == 0) TRY(fans_fail(FANS_EIO, "%s: there is no such folder", folder));
+    TRY(os_exists(path));
+    if (rc == 0)
         TRY(fans_fail(FANS_EIO,
                       "%s: has no graph: neither the graph.json of a run (fans writes it at step "
                       "fans.initial) nor the model.safetensors of a fit",
@@ -43,14 +48,18 @@ out:
 }
 
 /* An agent writes its graph to its run folder, as JSON. */
-static int read_graph(causal_graph **out, const char *folder)
+static int read_graph(causal_graph **out, const char *given)
 {
-    char path[4096];
+    char path[RUN_PATH], folder[RUN_PATH];
     json_t *found = NULL;
+    if (run_find(given, folder) < 0) snprintf(folder, sizeof folder, "%s", given);
     if (snprintf(path, sizeof path, "%s/graph.json", folder) >= (int)sizeof path)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
-    if (!os_exists(path)) return read_model(out, folder);
-    int rc = json_read_file(&found, path);
+    int rc = folder_check(folder);
+    if (rc == 0) rc = os_exists(path);
+    if (rc < 0) return rc;
+    if (rc == 0) return read_model(out, folder);
+    rc = json_read_file(&found, path);
     if (rc == 0 && (rc = causal_from_json(out, found)) < 0) fans_fail_within(rc, "%s", path);
     json_decref(found);
     return rc;
@@ -61,6 +70,7 @@ int cmd_graph(int argc, char **argv)
     const char *folder, *svg = NULL, *dot = NULL, *json = NULL;
     const arg args[] = {
         ARG_WORD("DIR", &folder, "folder of a fitted model, or of a run with a graph"),
+        ARG_PLUGIN,
         ARG_TEXT("svg", "F", &svg, "draw the graph to the file F"),
         ARG_TEXT("dot", "F", &dot, "write the graph to the file F for Graphviz"),
         ARG_JSON(&json),

@@ -195,6 +195,7 @@ static int model_fit(int argc, char **argv)
             "report", &k.report, 0, 1000000,
             "print the losses to stderr every N updates; 0: never (20 times, if it is a terminal)"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &k.settings, "override a config key"),
+        ARG_PLUGIN,
         ARG_JSON(&k.json),
     };
     const char *ini;
@@ -221,6 +222,7 @@ static int judge(int argc, char **argv)
         ARG_TEXT("device", "D", &device, "cpu (default), cuda, cuda:N or auto"),
         ARG_INT("episodes", &episodes, 2, 1000000, "new episodes to evaluate the model on (1000)"),
         ARG_INT("threads", &threads, 0, 256, "number of threads; 0: one per core (0)"),
+        ARG_PLUGIN,
         ARG_JSON(&json),
     };
     int rc = args_parse("model eval", ARGS(args), argc, argv);

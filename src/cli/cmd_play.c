@@ -36,6 +36,7 @@ int cmd_play(int argc, char **argv)
         ARG_INT("seed", &seed, 0, 2147483647, "seed of the new lifetime (1000000)"),
         ARG_INT("size", &f.size, 16, 4096, "width and height of the film in pixels (480)"),
         ARG_INT("fps", &fps, 1, 240, "steps per second of film (20)"),
+        ARG_PLUGIN,
         ARG_JSON(&json),
     };
     session s = {0};

@@ -116,13 +116,14 @@ int cmd_report(int argc, char **argv)
 {
     const char *file = "report.html", *title = "Training runs", *json = NULL;
     text_list folders = {0};
+    contests c = {0};
     const arg args[] = {
         ARG_WORDS("DIR", &folders, "a run, or a folder that contains runs"),
         ARG_TEXT("out", "F", &file, "HTML file to write (report.html)"),
         ARG_TEXT("title", "T", &title, "title of the page"),
+        ARG_FLAG("skip", &c.skip, "leave out runs that are damaged, with a warning each"),
         ARG_JSON(&json),
     };
-    contests c = {0};
     text page = {0};
     json_t *figures = NULL;
     int rc = args_parse("report", ARGS(args), argc, argv);

@@ -285,6 +285,7 @@ int cmd_rollout(int argc, char **argv)
         ARG_INT("size", &r.size, 16, 4096, "width and height of the film in pixels (480)"),
         ARG_INT("fps", &r.fps, 1, 240, "steps per second of film (20)"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &r.settings, "override a config key"),
+        ARG_PLUGIN,
         ARG_JSON(&r.json),
     };
     int rc = args_parse("rollout", ARGS(args), argc, argv);

@@ -15,14 +15,20 @@
 #include "train/sections.h"
 #include "train/session.h"
 
-/* SIGINT and SIGTERM wait until the loop looks for them, after every step. They are not
+/* Signals that end a training wait until the loop looks for them, after every step. They are not
  * caught by a handler: its frame on the stack of a thread that is inside oneDNN's sgemm damages
- * memory. Threads inherit this, so call it before any is started. */
+ * memory. A hangup that the caller ignores, as nohup does, stays ignored. Threads inherit this, so
+ * call it before any is started. */
 static void hold_signals(sigset_t *held)
 {
+    static const int more[] = {SIGHUP, SIGUSR1, SIGPIPE};
+    struct sigaction now;
     sigemptyset(held);
     sigaddset(held, SIGINT);
     sigaddset(held, SIGTERM);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (sigaction(more[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(held, more[i]);
     pthread_sigmask(SIG_BLOCK, held, NULL);
 }
 
@@ -287,9 +293,11 @@ static int train(session *s, watch *eye)
     if (eye->terminal && !eye->quiet && rc != 0) printf("\n");
     if (rc == FANS_ESTOP) {
         sums all = sum_up(s);
-        printf("stopped at step %.0f of %.0f; run the same command again to resume\n",
-               all.steps / s->run_count, all.total / s->run_count);
+        fprintf(eye->signal == SIGPIPE ? stderr : stdout,
+                "stopped at step %.0f of %.0f; run the same command again to resume\n",
+                all.steps / s->run_count, all.total / s->run_count);
         if (!eye->quiet) report_times(s);
+        fflush(stdout);
         if (tell_faults(s) < 0) fprintf(stderr, "fans: %s\n", fans_error());
         return CLI_SIGNAL + eye->signal;
     }
@@ -344,9 +352,8 @@ int cmd_train(int argc, char **argv)
         ARG_INT("seed", &w.seed, 0, 2147483647, "seed of the first run (0)"),
         ARG_INT("seeds", &w.seeds, 1, 1024, "number of seeds to train at once (1)"),
         ARG_TEXT("out", "DIR", &w.out,
-                 "folder of the run, or of its seed-N folders (runs/CONFIG-ALGO; without --algo, "
-                 "runs/CONFIG-run); with several configs or algorithms, the folder of all "
-                 "CONFIG-ALGO folders (runs)"),
+                 "folder of the seed-N folders (runs/CONFIG-ALGO); with several configs or "
+                 "algorithms, of their CONFIG-ALGO folders (runs)"),
         ARG_INT("steps", &w.steps, 1, 2000000000,
                 "steps per run, in whole episodes (train.episodes × horizon)"),
         ARG_TEXT("device", "D", &w.device,
@@ -354,6 +361,7 @@ int cmd_train(int argc, char **argv)
         ARG_PRECISION(&w.precision),
         ARG_INT("threads", &w.threads, 0, 256, "number of threads; 0: one per core (0)"),
         ARG_FLAG("quiet", &quiet, "print no progress"),
+        ARG_PLUGIN,
         ARG_JSON(&json),
     };
     text command = {0};

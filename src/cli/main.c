@@ -1,6 +1,11 @@
 /* main.c - finds the command, runs it, reports its error. */
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
@@ -99,6 +104,64 @@ static void warn(void *user, fans_log_level level, const char *line)
     if (level == FANS_LOG_WARNING) fprintf(stderr, "fans: %s\n", line);
 }
 
+/* Where a standard descriptor is closed, the next file would get its number, and what is printed
+ * would go there. What stands in for it refuses reads or writes as a closed one would. */
+static void hold_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+/* Some libraries throw or crash where they find no memory. It is too late to go on, but not to say
+ * so. */
+static void say_last(void)
+{
+    static const char line[] = "fans: a library gave up, most likely because memory ran out; a "
+                               "training resumes from its last checkpoint\n";
+    ssize_t n = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)n;
+}
+
+static void give_up(void)
+{
+    say_last();
+    _exit(1);
+}
+
+/* The signal strikes again, as if it had never been caught. */
+static void crash(int signal_number)
+{
+    say_last();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* A sanitizer's own handler stays. */
+static void catch_crash(int signal_number)
+{
+    struct sigaction now, then = {.sa_handler = crash, .sa_flags = SA_NODEFER};
+    if (sigaction(signal_number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        sigaction(signal_number, &then, NULL);
+}
+
+/* std::set_terminate, if a C++ runtime is loaded. */
+typedef void terminate_fn(void);
+__attribute__((weak)) extern terminate_fn *_ZSt13set_terminatePFvvE(terminate_fn *fn);
+
+static void prepare_process(void)
+{
+    void *here;
+    hold_descriptors();
+    backtrace(&here, 1); /* loads what throwing needs while there is memory */
+    if (_ZSt13set_terminatePFvvE) _ZSt13set_terminatePFvvE(give_up);
+    catch_crash(SIGSEGV);
+    catch_crash(SIGBUS);
+    catch_crash(SIGABRT);
+    signal(SIGXFSZ, SIG_IGN); /* writing fails instead, with a message */
+    fans_log_to(warn, NULL);
+}
+
 int main(int argc, char **argv)
 {
 #if defined(__x86_64__)
@@ -107,9 +170,10 @@ int main(int argc, char **argv)
         return 1;
     }
 #endif
-    fans_log_to(warn, NULL);
-    int rc = run(argc, argv), stopped = rc > CLI_SIGNAL ? rc : 0;
+    prepare_process();
+    int rc = run(argc, argv);
+    if (rc > CLI_SIGNAL) return rc;
     if (rc >= 0) rc = finish_output();
     if (rc < 0) fprintf(stderr, "fans: %s\n", fans_error());
-    return rc >= 0 ? stopped : is_usage(rc) ? 2 : 1;
+    return rc >= 0 ? 0 : is_usage(rc) ? 2 : 1;
 }

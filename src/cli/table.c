@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 enum { MOST_COLUMNS = 16 };
 
@@ -25,6 +26,7 @@ static int put_cell(table *t, const char *s)
     if (mem_grow(&t->cells, &t->capacity, t->count + 1, sizeof *t->cells) < 0) return FANS_ENOMEM;
     char *copy = NULL;
     if (s && !(copy = mem_text(s))) return FANS_ENOMEM;
+    if (copy) text_plain(copy); /* names of folders, and what configs hold */
     t->cells[t->count++] = copy;
     return 0;
 }
@@ -103,7 +105,7 @@ static int write_to_stdout(const json_t *figures)
 
 int cli_write_json(const char *path, json_t *figures)
 {
-    int rc = !path                ? 0
+    int rc = !path                ? json_check()
              : !strcmp(path, "-") ? write_to_stdout(figures)
                                   : json_write_file(path, figures);
     json_decref(figures);

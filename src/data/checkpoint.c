@@ -2,6 +2,7 @@
  *
  * The header is written by hand, because its layout is fixed and it must be padded. It is read with
  * jansson, and every rule of the format is checked: a file may come from anywhere. */
+#define _GNU_SOURCE
 #include "data/checkpoint.h"
 
 #include <assert.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -223,9 +225,10 @@ static int check_crc(opened *f, const char *path)
     const char *crc =
         json_string_value(json_object_get(json_object_get(f->header, "__metadata__"), "crc32c"));
     if (!crc || strlen(crc) != CRC_DIGITS) return damaged(path, "it has no checksum");
-    char *place = strstr(f->bytes + 8, "\"crc32c\":\"");
-    size_t key = strlen("\"crc32c\":\"");
-    if (!place || place + key + CRC_DIGITS > f->bytes + f->data)
+    static const char KEY[] = "\"crc32c\":\"";
+    size_t key = sizeof KEY - 1;
+    char *place = memmem(f->bytes + 8, f->data - 8, KEY, key);
+    if (!place || (size_t)(f->bytes + f->data - place) < key + CRC_DIGITS)
         return damaged(path, "it has no checksum");
     place += key;
     uint32_t expected = (uint32_t)strtoul(crc, NULL, 16);
@@ -285,9 +288,10 @@ static int load_packed(const opened *f, const char *path, const state_item *item
     if (ZSTD_getFrameContentSize(at, n) != bytes)
         return fans_fail(FANS_EFORMAT, "%s: the size of '%s' is not what this run needs", path,
                          item->name);
-    if (ZSTD_decompress(to, bytes, at, n) != bytes)
-        return damaged(path, "an array cannot be decompressed");
-    return 0;
+    size_t got = ZSTD_decompress(to, bytes, at, n);
+    if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+        return fans_fail(FANS_ENOMEM, "%s: out of memory", path);
+    return got == bytes ? 0 : damaged(path, "an array cannot be decompressed");
 }
 
 static int load_plain(const opened *f, const char *path, const state_item *item, char *to)
@@ -295,7 +299,11 @@ static int load_plain(const opened *f, const char *path, const state_item *item,
     const char *at = NULL;
     size_t n = 0, bytes = state_item_bytes(item);
     json_t *shape = json_array();
-    for (int i = 0; i < item->rank; i++) json_array_append_new(shape, json_integer(item->shape[i]));
+    for (int i = 0; i < item->rank; i++)
+        if (json_array_append_new(shape, json_integer(item->shape[i]))) {
+            json_decref(shape);
+            return fans_fail(FANS_ENOMEM, "%s: out of memory", path);
+        }
     int rc = find(f, path, item->name, DTYPES[item->type], shape, &at, &n);
     json_decref(shape);
     if (rc < 0) return rc;
@@ -329,6 +337,7 @@ int checkpoint_read(const state_list *s, const char *kind, const char *path)
         const state_item *item = &s->items[i];
         TRY(item->compress ? load_packed(&f, path, item, all + at)
                            : load_plain(&f, path, item, all + at));
+        if ((rc = state_check_item(item, all + at)) < 0) TRY(fans_fail_within(rc, "%s", path));
         at += state_item_bytes(item);
     }
     at = 0;
@@ -341,7 +350,7 @@ int checkpoint_read(const state_list *s, const char *kind, const char *path)
             memcpy(item->data, all + at, n);
         at += n;
     }
-    rc = state_loaded(s);
+    if ((rc = state_loaded(s)) < 0) fans_fail_within(rc, "%s", path);
 out:
     mem_free(all);
     close_file(&f);

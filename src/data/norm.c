@@ -42,8 +42,10 @@ void norm_state(norm *x, const char *prefix, state_list *s)
     char name[96];
     snprintf(name, sizeof name, "%s/count", prefix);
     state_add_number(s, name, FANS_F64, x->count);
+    state_range(s, 0, STATE_COUNT);
     snprintf(name, sizeof name, "%s/mean", prefix);
     state_add(s, name, FANS_F64, 1, (int64_t[]){x->n}, x->mean);
     snprintf(name, sizeof name, "%s/m2", prefix);
     state_add(s, name, FANS_F64, 1, (int64_t[]){x->n}, x->m2);
+    state_range(s, 0, INFINITY);
 }

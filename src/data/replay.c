@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 enum { STEP = 0, TERMINATED = 1, LAST = 2 }; /* kinds of rows, as bits */
+enum { MOST_ROWS = INT32_MAX };              /* of a replica: they are numbered by int32_t */
 
 /* One table of values, [lanes][capacity][width]. */
 typedef struct column {
@@ -64,11 +65,17 @@ int replay_new(replay **out, replay_shape z)
 {
     assert(z.replicas >= 1 && z.worlds >= 1 && z.steps >= 1 && z.horizon >= 1);
     assert(z.column_count <= REPLAY_COLUMNS);
+    int64_t capacity = (int64_t)z.steps + z.steps / z.horizon + 2;
+    if (capacity * z.worlds > MOST_ROWS)
+        return fans_fail(FANS_EINVAL,
+                         "replay.steps = %lld: with the ends of episodes these are %lld rows, more "
+                         "than %d",
+                         (long long)z.steps * z.worlds, (long long)capacity * z.worlds, MOST_ROWS);
     replay *r = mem_alloc(sizeof *r);
     if (!r) return FANS_ENOMEM;
     r->z = z;
     r->lanes = z.replicas * z.worlds;
-    r->capacity = z.steps + z.steps / z.horizon + 2;
+    r->capacity = (int)capacity;
     int rc = claim(r);
     if (rc < 0)
         replay_free(r);
@@ -162,6 +169,11 @@ void replay_add(replay *r, const fans_moment *before, const float *action,
 int replay_capacity(const replay *r)
 {
     return r->capacity;
+}
+
+int64_t replay_written(const replay *r, int lane)
+{
+    return r->head[lane];
 }
 
 int replay_rows(const replay *r, int lane)
@@ -465,6 +477,34 @@ static int note_load(void *arg)
     return 0;
 }
 
+/* The rows of a lane: episodes one after the other, each with its steps and then its last row. A
+ * draw relies on it: no two last rows in sequence, and none where the lifetime starts. */
+static int check_lane(const replay *r, int lane)
+{
+    int n = replay_rows(r, lane), world = lane % r->z.worlds;
+    bool last = r->head[lane] <= r->capacity, terminated = false; /* of the row before */
+    for (int i = 0; i < n; i++) {
+        uint8_t kind = r->kind[place(r, lane, oldest(r, lane) + i)];
+        if (kind > LAST)
+            return fans_fail(FANS_EFORMAT, "'replay.%d/kind': row %d is of no known kind: %d",
+                             world, i, kind);
+        if (kind == LAST ? last : terminated)
+            return fans_fail(FANS_EFORMAT, "'replay.%d/kind': row %d cannot follow the one before",
+                             world, i);
+        last = kind == LAST;
+        terminated = kind == TERMINATED;
+    }
+    return 0;
+}
+
+static int check_replica(void *arg, int replica)
+{
+    const replay *r = arg;
+    int rc = 0;
+    for (int w = 0; rc == 0 && w < r->z.worlds; w++) rc = check_lane(r, replica * r->z.worlds + w);
+    return rc;
+}
+
 static void list(state_list *s, int world, const char *name, fans_type type, int64_t rows,
                  int64_t width, void *data)
 {
@@ -486,11 +526,13 @@ void replay_state(replay *r, int replica, state_list *s)
 {
     char full[96];
     state_on_load(s, note_load, r);
+    state_check(s, check_replica, r, replica);
     for (int w = 0; w < r->z.worlds; w++) {
         int lane = replica * r->z.worlds + w;
         size_t at = place(r, lane, 0);
         snprintf(full, sizeof full, "replay.%d/head", w);
         state_add_number(s, full, FANS_I64, &r->head[lane]);
+        state_range(s, 0, STATE_COUNT);
         list_column(r, s, lane, "steps", &r->steps);
         for (int c = 0; c < r->z.column_count; c++)
             list_column(r, s, lane, r->z.columns[c].name, &r->beside[c]);

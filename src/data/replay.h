@@ -46,6 +46,7 @@ void replay_add(replay *r, const fans_moment *before, const float *action,
 
 int replay_capacity(const replay *r); /* most rows of a lane */
 int replay_rows(const replay *r, int lane);
+int64_t replay_written(const replay *r, int lane); /* rows ever */
 
 /* Row i of a lane; 0 is the oldest. */
 typedef struct replay_row {

@@ -1,6 +1,7 @@
 /* state.c - builds lists of persistent memory. */
 #include "data/state.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ void state_add(state_list *s, const char *name, fans_type type, int rank, const 
         return;
     }
     state_item *item = &s->items[s->count++];
-    *item = (state_item){.type = type, .rank = rank, .data = data};
+    *item =
+        (state_item){.type = type, .rank = rank, .data = data, .low = -INFINITY, .high = INFINITY};
     snprintf(item->name, sizeof item->name, "%s", name);
     for (int i = 0; i < rank; i++) item->shape[i] = shape[i];
 }
@@ -90,6 +92,16 @@ void state_on_load(state_list *s, state_hook_fn *fn, void *arg)
     add_hook(s, (state_hook){fn, arg, true});
 }
 
+void state_check(state_list *s, state_check_fn *fn, void *arg, int replica)
+{
+    if (s->failed ||
+        mem_grow(&s->rules, &s->rule_capacity, s->rule_count + 1, sizeof *s->rules) < 0) {
+        s->failed = true;
+        return;
+    }
+    s->rules[s->rule_count++] = (state_rule){fn, arg, replica};
+}
+
 static int call(const state_list *s, bool on_load)
 {
     int rc = 0;
@@ -105,12 +117,73 @@ int state_refresh(const state_list *s)
 
 int state_loaded(const state_list *s)
 {
-    return call(s, true);
+    int rc = 0;
+    for (size_t i = 0; i < s->rule_count; i++)
+        TRY(s->rules[i].fn(s->rules[i].arg, s->rules[i].replica));
+    rc = call(s, true);
+out:
+    return rc;
 }
 
 void state_compress(state_list *s)
 {
     if (!s->failed) s->items[s->count - 1].compress = true;
+}
+
+/* ---- what a file may hold -------------------------------------------------------------------- */
+
+void state_range(state_list *s, double low, double high)
+{
+    if (s->failed) return;
+    s->items[s->count - 1].low = low;
+    s->items[s->count - 1].high = high;
+}
+
+void state_any(state_list *s)
+{
+    if (!s->failed) s->items[s->count - 1].free = true;
+}
+
+/* Entry i of an array in a file, wherever that lies. */
+static double number_at(fans_type type, const char *bytes, size_t i)
+{
+    float f;
+    double d;
+    int64_t n;
+    uint64_t u;
+    switch (type) {
+    case FANS_F32:
+        return (double)*(float *)memcpy(&f, bytes + i * sizeof f, sizeof f);
+    case FANS_F64:
+        return *(double *)memcpy(&d, bytes + i * sizeof d, sizeof d);
+    case FANS_I64:
+        return (double)*(int64_t *)memcpy(&n, bytes + i * sizeof n, sizeof n);
+    case FANS_U64:
+        return (double)*(uint64_t *)memcpy(&u, bytes + i * sizeof u, sizeof u);
+    default:
+        return (double)(unsigned char)bytes[i];
+    }
+}
+
+static bool is_limited(const state_item *item)
+{
+    bool fraction = item->type == FANS_F32 || item->type == FANS_F64;
+    return !item->free && (fraction || item->low > -INFINITY || item->high < INFINITY);
+}
+
+int state_check_item(const state_item *item, const void *bytes)
+{
+    size_t n = is_limited(item) ? state_item_bytes(item) / state_type_bytes(item->type) : 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = number_at(item->type, bytes, i);
+        if (!isfinite(x))
+            return fans_fail(FANS_EFORMAT, "'%s' has %g at place %zu, not a number", item->name, x,
+                             i);
+        if (x < item->low || x > item->high)
+            return fans_fail(FANS_EFORMAT, "'%s' has %.17g at place %zu, outside %g to %g",
+                             item->name, x, i, item->low, item->high);
+    }
+    return 0;
 }
 
 void state_drop(state_list *s, const char *beginning)
@@ -131,6 +204,7 @@ void state_free(state_list *s)
 {
     mem_free(s->items);
     mem_free(s->hooks);
+    mem_free(s->rules);
     *s = (state_list){0};
 }
 

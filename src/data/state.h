@@ -18,8 +18,10 @@ typedef struct state_item {
     int rank;
     int64_t shape[4];
     void *data;
-    nn_graph *graph; /* whose backend owns the memory; NULL for plain memory */
-    bool compress;   /* large and repetitive: stored as a zstd frame */
+    nn_graph *graph;  /* whose backend owns the memory; NULL for plain memory */
+    double low, high; /* what a file may hold; NaN never */
+    bool free;        /* it may hold anything, also NaN */
+    bool compress;    /* large and repetitive: stored as a zstd frame */
 } state_item;
 
 /* Updates listed memory from where its values live, or the other way round. */
@@ -30,12 +32,22 @@ typedef struct state_hook {
     bool on_load;
 } state_hook;
 
+/* Refuses what was loaded for a replica, where its parts contradict each other. */
+typedef int state_check_fn(void *arg, int replica);
+typedef struct state_rule {
+    state_check_fn *fn;
+    void *arg;
+    int replica;
+} state_rule;
+
 /* Start from {0}. A failed allocation is remembered; state_done reports it. */
 typedef struct state_list {
     state_item *items;
     size_t count, capacity;
     state_hook *hooks;
     size_t hook_count, hook_capacity;
+    state_rule *rules;
+    size_t rule_count, rule_capacity;
     bool failed;
     char wrong[160]; /* what is wrong with an item; else empty */
 } state_list;
@@ -53,7 +65,20 @@ void state_add_group(state_list *s, const char *prefix, nn_group *group, int rep
 void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
 void state_on_load(state_list *s, state_hook_fn *fn, void *arg);
 int state_refresh(const state_list *s); /* calls the save hooks */
-int state_loaded(const state_list *s);  /* calls the load hooks */
+int state_loaded(const state_list *s);  /* calls the checks, then the load hooks */
+
+/* The most that a counter may hold: far more than is ever reached, and safe to calculate with. */
+#define STATE_COUNT 0x1p53
+
+/* What the last added item may hold; without it, any whole number and any finite one. */
+void state_range(state_list *s, double low, double high);
+void state_any(state_list *s);
+
+/* Is `bytes` something that the item may hold? If not, the message says what it is. */
+int state_check_item(const state_item *item, const void *bytes);
+
+/* Registers a function that checks what was loaded for a replica as a whole. */
+void state_check(state_list *s, state_check_fn *fn, void *arg, int replica);
 
 /* Marks the last added item to be compressed. */
 void state_compress(state_list *s);

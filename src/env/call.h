@@ -14,6 +14,7 @@ int call_reset(const fans_env_def *d, void *env, fans_rng *r, float *obs);
 int call_step(const fans_env_def *d, void *env, fans_rng *r, const float *action, float *obs,
               fans_env_result *result);
 int call_set_factor(const fans_env_def *d, void *env, int factor, double value);
+int call_restore(const fans_env_def *d, void *env, const void *bytes);
 int call_draw(const fans_env_def *d, void *env, uint8_t *pixels);
 int call_picture(const fans_env_def *d, void *env, int width, int height, uint8_t *rgb);
 int call_truth(const fans_env_def *d, const void *env, uint8_t *C_ss, uint8_t *C_as, uint8_t *C_ts,

@@ -302,7 +302,10 @@ static void save(const void *env, void *bytes)
 
 static void restore(void *env, const void *bytes)
 {
-    memcpy(((fnmdp *)env)->x, bytes, state_bytes(env));
+    double *x = ((fnmdp *)env)->x;
+    memcpy(x, bytes, state_bytes(env));
+    for (size_t i = 0; i < state_bytes(env) / sizeof *x; i++)
+        if (!isfinite(x[i])) fans_fail(FANS_EFORMAT, "state %zu is not a number", i);
 }
 
 static int truth(const void *env, uint8_t *C_ss, uint8_t *C_as, uint8_t *C_ts, uint8_t *c_sr,

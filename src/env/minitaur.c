@@ -59,6 +59,8 @@ typedef struct sample {
     double angle[MOTORS], rate[MOTORS];
 } sample;
 
+enum { OFF = -1 }; /* a motor that has tripped */
+
 /* The state that MuJoCo does not hold; eight-byte members only, so that it has no padding. */
 typedef struct memory {
     double past[2][ACT];     /* a_{t-1}, a_{t-2} */
@@ -169,7 +171,6 @@ static double motor_torque(double target, double seen_angle, double seen_rate, d
 /* A motor that gave more than 2.45 N m for a second is off until the next episode. */
 static double protect(int64_t *hot, double torque)
 {
-    enum { OFF = -1 };
     if (*hot == OFF) return 0;
     *hot = fabs(torque) > 2.45 ? *hot + 1 : 0;
     if ((double)*hot * STEP > 1) *hot = OFF;
@@ -354,6 +355,16 @@ static void minitaur_save(const void *env, void *bytes)
     sim_save(t->s, at + sizeof t->factor + sizeof t->now);
 }
 
+static bool is_in_range(const memory *m)
+{
+    const double *x = (const double *)m;
+    for (size_t i = 0; i < offsetof(memory, newest) / sizeof *x; i++)
+        if (!isfinite(x[i])) return false;
+    for (int i = 0; i < MOTORS; i++)
+        if (m->hot[i] < OFF || m->hot[i] > INT32_MAX) return false;
+    return m->newest >= 0 && m->newest < HISTORY;
+}
+
 static void minitaur_restore(void *env, const void *bytes)
 {
     minitaur *t = env;
@@ -362,6 +373,7 @@ static void minitaur_restore(void *env, const void *bytes)
     memcpy(saved, at, sizeof saved);
     for (int i = 0; i < FACTORS; i++) minitaur_set_factor(t, i, saved[i]);
     memcpy(&t->now, at + sizeof saved, sizeof t->now);
+    if (!is_in_range(&t->now)) fans_fail(FANS_EFORMAT, "what the sensors saw is out of range");
     sim_restore(t->s, at + sizeof saved + sizeof t->now);
 }
 

@@ -78,7 +78,7 @@ static int try_folder(char *path, size_t size, const char *folder, const char *b
                       const char *asset)
 {
     int n = snprintf(path, size, "%s%s/%s", folder, below, asset);
-    return n > 0 && (size_t)n < size && os_exists(path);
+    return n > 0 && (size_t)n < size && os_exists(path) > 0;
 }
 
 /* The folder of the shared library or the program that holds this code. */
@@ -371,7 +371,22 @@ void sim_save(const sim *s, void *bytes)
     visit_state(s, (cursor){.at = bytes, .mode = SAVE});
 }
 
+static bool all_finite(const mjtNum *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
 void sim_restore(sim *s, const void *bytes)
 {
+    const mjModel *m = s->m;
+    const mjData *d = s->d;
     visit_state(s, (cursor){.at = (void *)(size_t)bytes, .mode = RESTORE});
+    if (!all_finite(&d->time, 1) || !all_finite(d->qpos, m->nq) || !all_finite(d->qvel, m->nv) ||
+        !all_finite(d->act, m->na) || !all_finite(d->qacc_warmstart, m->nv) ||
+        !all_finite(d->ctrl, m->nu) || !all_finite(d->qfrc_applied, m->nv) ||
+        !all_finite(d->xfrc_applied, 6 * m->nbody) || !all_finite(d->mocap_pos, 3 * m->nmocap) ||
+        !all_finite(d->mocap_quat, 4 * m->nmocap) || !all_finite(d->userdata, m->nuserdata))
+        fans_fail(FANS_EFORMAT, "the simulation's state is not finite");
 }

@@ -115,7 +115,14 @@ static void save(const void *env, void *bytes)
 
 static void restore(void *env, const void *bytes)
 {
-    memcpy(env, bytes, sizeof(pendulum));
+    pendulum *p = env, saved;
+    memcpy(&saved, bytes, sizeof saved);
+    for (int i = 0; i < FACTORS; i++)
+        if (set_factor(p, i, saved.factor[i]) < 0) return;
+    if (!isfinite(saved.angle) || !isfinite(saved.speed) || !isfinite(saved.torque))
+        fans_fail(FANS_EFORMAT, "angle, speed or torque is not a number");
+    else
+        *p = saved;
 }
 
 /* ---- picture --------------------------------------------------------------------------------- */

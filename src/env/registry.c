@@ -2,10 +2,10 @@
 #include "env/registry.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/plugin.h"
 #include "base/text.h"
 
 #define X(name) extern const fans_env_def env_##name;
@@ -42,14 +42,10 @@ static const char *missing_part(const fans_env_def *d)
 
 static int load_library(env_source *out, const char *path)
 {
-    char here[4096]; /* without a slash, dlopen would look among the system's libraries */
-    if (snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path) >=
-        (int)sizeof here)
-        return fans_fail(FANS_EIO, "%s: the path is too long", path);
-    void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return fans_fail(FANS_EIO, "%s: cannot load: %s", path, dlerror());
+    void *library;
+    int rc = plugin_open(&library, path);
+    if (rc < 0) return rc;
     const fans_env_def *def = dlsym(library, "fans_env");
-    int rc = 0;
     const char *part;
     if (!def)
         rc = fans_fail(FANS_EFORMAT, "%s: exports no 'const fans_env_def fans_env'", path);
@@ -66,15 +62,9 @@ static int load_library(env_source *out, const char *path)
     return rc;
 }
 
-bool env_is_path(const char *name)
-{
-    size_t n = strlen(name);
-    return strchr(name, '/') || (n > 3 && !strcmp(name + n - 3, ".so"));
-}
-
 int env_load(env_source *out, const char *name)
 {
-    if (env_is_path(name)) return load_library(out, name);
+    if (plugin_is_path(name)) return load_library(out, name);
     nearest near = {.word = name};
     const fans_env_def *def;
     for (int i = 0; (def = env_builtin(i)); i++) {

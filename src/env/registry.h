@@ -10,9 +10,6 @@ typedef struct env_source {
     void *library;
 } env_source;
 
-/* Does `name` mean a shared library? Anything with a slash, or with ".so" at its end. */
-bool env_is_path(const char *name);
-
 /* `name` is one of the list, or the path of a shared library. A definition of another ABI, or with
  * a part missing, is refused. */
 int env_load(env_source *out, const char *name);

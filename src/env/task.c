@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "env/call.h"
 
 OPTIONS_GROUP(env_option_group, env_options, "env", "the world", ENV_OPTIONS);
@@ -139,6 +140,7 @@ int task_load(task **out, config *c)
     if (!t) return FANS_ENOMEM;
     const char *name = config_get(c, "env", "name");
     if (!name) TRY(fans_fail(FANS_EINVAL, "the config names no environment: [env] name = ..."));
+    TRY(plugin_check(c, "env", "name"));
     if ((rc = env_load(&t->source, name)) < 0) TRY(config_blame(c, "env", "name", rc));
     t->def = t->source.def;
     TRY(build_group(t));

@@ -84,14 +84,21 @@ static int spawn(video *v, int format, double rate, int their_end)
                             size,     "-r",       fps,        "-i",        "pipe:0"};
     size_t n = 15;
     for (const char *const *a = formats[format].args; *a; a++) args[n++] = *a;
-    args[n++] = v->path;
+    char target[PATH_MAX + 8]; /* never an option, nor another protocol */
+    snprintf(target, sizeof target, "file:%s", v->path);
+    args[n++] = target;
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes); /* Ctrl-C is not for it: it ends the film where we stop */
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, their_end, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, v->log, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, v->log, STDERR_FILENO);
-    int bad = posix_spawnp(&v->ffmpeg, "ffmpeg", &actions, NULL, (char *const *)args, environ);
+    int bad =
+        posix_spawnp(&v->ffmpeg, "ffmpeg", &actions, &attributes, (char *const *)args, environ);
     posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
     if (bad) {
         v->ffmpeg = 0;
         return fans_fail(FANS_EIO, "%s: cannot start ffmpeg: %s", v->path, strerror(bad));

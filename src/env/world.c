@@ -289,13 +289,55 @@ void world_save(const world *w, void *bytes)
     w->def->save(w->env, (char *)bytes + own_bytes(w));
 }
 
+static bool is_count(int64_t n, int64_t most)
+{
+    return n >= 0 && n <= most;
+}
+
+static bool is_stream(const rng *r, const char *purpose, sched_life life)
+{
+    const rng own = rng_stream(life.seed, purpose, (uint32_t)life.index);
+    return r->seed == own.seed && r->purpose == own.purpose && r->index == own.index;
+}
+
+/* What is wrong with the clocks and factors of a file; NULL if nothing is. */
+static const char *find_fault(const world *w)
+{
+    const int64_t most = INT64_C(1) << 53;
+    const sched_time *time = &w->now.time;
+    if (!is_count(time->t, most) || !is_count(time->episode, time->t) ||
+        !is_count(time->tau, w->info->horizon - 1) || !is_count(w->now.segment, time->t) ||
+        !is_count(w->now.change, 1))
+        return "its clocks are out of range";
+    if (!is_stream(&w->now.resets, "reset", w->now.life) ||
+        !is_stream(&w->now.steps, "step", w->now.life))
+        return "its random numbers are not its own";
+    for (int k = 0; k < schedule_rules(w->task->change); k++)
+        if (!is_count(w->states[k].tick, most) || !is_count(w->states[k].count, most) ||
+            !isfinite(w->states[k].walk))
+            return "its schedule is out of range";
+    for (int k = 0; k < w->info->factor_count; k++) {
+        const fans_factor *f = &w->info->factors[k];
+        if (!(w->factors[k] >= f->low && w->factors[k] <= f->high))
+            return "a factor is out of its range";
+    }
+    return NULL;
+}
+
 int world_restore(world *w, const void *bytes, const world_buffers *b, int i)
 {
+    int rc = 0;
+    w->started = false;
     each_part(w, (char *)bytes, copy_in);
-    w->def->restore(w->env, (const char *)bytes + own_bytes(w));
+    const char *fault = find_fault(w);
+    if (fault) TRY(fans_fail(FANS_EFORMAT, "%s", fault));
+    TRY(check_observation(w));
+    TRY(call_restore(w->def, w->env, (const char *)bytes + own_bytes(w)));
     show_now(w, b, i);
     w->started = true;
-    return draw(w, b->pixels, i);
+    TRY(draw(w, b->pixels, i));
+out:
+    return rc < 0 ? fans_fail_within(rc, "%s, a saved world", w->def->name) : 0;
 }
 
 sched_time world_time(const world *w)

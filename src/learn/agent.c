@@ -36,6 +36,7 @@ struct agent {
     staged shift, scale; /* units of all inputs */
     staged here;         /* (1, worlds, inputs) */
     bool units_stale;    /* the backend has old ones */
+    bool looks;          /* it only plays: its replay is empty */
     float *numbers;      /* (rows, width): the context of the coming step, … */
     float *held, *ends;  /* … of the step just made, and of episodes' last rows */
     arena *memory;
@@ -223,7 +224,8 @@ int agent_new(agent **out, const fans_algo_setup *s, const context *c)
                  .obs = s->info->obs_dim,
                  .act = s->info->act_dim,
                  .pool = s->pool,
-                 .units_stale = true};
+                 .units_stale = true,
+                 .looks = s->steps == 0};
     if (c) a->c = *c;
     a->inputs = a->obs + a->c.width;
     find_hold(a);
@@ -440,6 +442,22 @@ static int note_load(void *arg)
     return 0;
 }
 
+/* A batch can be drawn only from steps that are there. */
+static int check_steps(void *arg, int replica)
+{
+    const agent *a = arg;
+    int64_t steps = a->steps[replica];
+    if (steps != a->steps[0])
+        return fans_fail(FANS_EFORMAT, "'agent/steps' is %lld, but %lld in the first run",
+                         (long long)steps, (long long)a->steps[0]);
+    for (int w = 0; !a->looks && w < a->worlds; w++)
+        if (replay_written(a->replay, replica * a->worlds + w) < steps / a->worlds)
+            return fans_fail(FANS_EFORMAT, "'replay.%d/head' is %lld, fewer than %lld steps", w,
+                             (long long)replay_written(a->replay, replica * a->worlds + w),
+                             (long long)(steps / a->worlds));
+    return 0;
+}
+
 void agent_state(void *agent_, int replica, state_list *s)
 {
     agent *a = agent_;
@@ -449,9 +467,12 @@ void agent_state(void *agent_, int replica, state_list *s)
     add_stream(s, "agent/sampling", &a->sampling[replica]);
     add_stream(s, "agent/exploring", &a->exploring[replica]);
     state_add_number(s, "agent/steps", FANS_I64, &a->steps[replica]);
+    state_range(s, 0, STATE_COUNT);
     state_add_number(s, "agent/updates", FANS_I64, &a->updates[replica]);
+    state_range(s, 0, STATE_COUNT);
     norm_state(&a->norms[replica], "agent/norm", s);
     replay_state(a->replay, replica, s);
+    state_check(s, check_steps, a, replica);
     if (a->c.state) a->c.state(a->c.self, replica, s);
 }
 

@@ -440,6 +440,7 @@ void fnvae_state(fnvae *f, int replica, state_list *s)
     state_add(s, "fnvae/units", FANS_F32, 1, (int64_t[]){(int64_t)f->units.each},
               numbers_of(&f->units, replica));
     state_add_number(s, "fnvae/update", FANS_I64, &f->update);
+    state_range(s, (double)fnvae_first(f), STATE_COUNT);
     for (int i = 0; i < FNVAE_COST_COUNT; i++) { /* shown until the next update */
         snprintf(name, sizeof name, "fnvae/%s", fnvae_cost_names[i]);
         state_add_number(s, name, FANS_F32, f->shown + i * f->replicas + replica);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 
 /* A += v v^T, b += y v, for v = (x, 1). */
@@ -44,18 +45,18 @@ double linear_map_at(const double *w, const float *x, int k)
     return guess;
 }
 
-bool linear_map_fit(const float *x, int k, const double *y, int n, double *w)
+int linear_map_fit(const float *x, int k, const double *y, int n, double *w)
 {
     size_t width = (size_t)k + 1;
-    if (n < 2 * (k + 2)) return false;
+    if (n < 2 * (k + 2)) return 0;
     double *A = mem_alloc(width * width * sizeof *A);
-    if (!A) return false;
+    if (!A) return FANS_ENOMEM;
     memset(w, 0, width * sizeof *w);
     for (int i = 0; i < n; i += 2) add_sample(A, w, x + (size_t)i * (size_t)k, k, y[i]);
     for (size_t i = 0; i < width; i++) A[i * width + i] += 1e-6 * n;
     solve(A, w, k + 1);
     mem_free(A);
-    return true;
+    return 1;
 }
 
 static double score(const double *w, const float *x, int k, const double *y, int n)
@@ -71,10 +72,12 @@ static double score(const double *w, const float *x, int k, const double *y, int
     return all > 1e-12 ? 1 - left / all : NAN;
 }
 
-double linear_map_r2(const float *x, int k, const double *y, int n)
+int linear_map_r2(double *r2, const float *x, int k, const double *y, int n)
 {
-    double *w = mem_alloc(((size_t)k + 1) * sizeof *w), r2 = NAN;
-    if (w && linear_map_fit(x, k, y, n, w)) r2 = score(w, x, k, y, n);
+    double *w = mem_alloc(((size_t)k + 1) * sizeof *w);
+    if (!w) return FANS_ENOMEM;
+    int fitted = linear_map_fit(x, k, y, n, w);
+    *r2 = fitted > 0 ? score(w, x, k, y, n) : NAN;
     mem_free(w);
-    return r2;
+    return fitted < 0 ? fitted : 0;
 }

@@ -160,10 +160,10 @@ static void cpu_begin(void *self)
     omp_saved = gemm_enter();
 }
 
-static void cpu_end(void *self)
+static int cpu_end(void *self)
 {
     (void)self;
-    gemm_leave(omp_saved);
+    return gemm_leave(omp_saved);
 }
 
 int nn_cpu_new(nn_backend **out, pool *p)

@@ -24,7 +24,7 @@ static void *open_library(char *why, size_t size)
     snprintf(why, size, "this build has no CUDA backend (no %s)", LIBRARY);
     for (int i = 0; i < 4 && os_program_folder(folder, sizeof folder) == 0; i++) {
         snprintf(path, sizeof path, "%s%s%s", folder, places[i], LIBRARY);
-        if (!os_exists(path)) continue;
+        if (os_exists(path) <= 0) continue;
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!library) first_line(why, size, dlerror());
         return library;

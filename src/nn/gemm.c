@@ -7,7 +7,9 @@
 
 #include <assert.h>
 #include <omp.h>
+#include <stdatomic.h>
 
+#include "base/error.h"
 #include "base/pool.h"
 
 #ifndef NN_DOUBLE
@@ -67,6 +69,9 @@ static void weighted_rows(int m, int k, const real *A, int lda, const real *x, i
     }
 }
 
+/* Products that failed, on any thread. */
+static atomic_uint faults;
+
 #ifdef NN_DOUBLE
 
 static void product(bool ta, bool tb, int m, int n, int k, const real *A, int lda, const real *B,
@@ -94,7 +99,9 @@ static void product(bool ta, bool tb, int m, int n, int k, const real *A, int ld
         omp_set_num_threads(1);
         single = true;
     }
-    dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1, A, lda, B, ldb, beta, C, ldc);
+    if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1, A, lda, B, ldb, beta, C, ldc) !=
+        dnnl_success)
+        atomic_fetch_add(&faults, 1); /* it found no memory to pack a matrix */
 }
 
 #endif
@@ -194,14 +201,22 @@ void gemm_run(pool *p, int replicas, const gemm_batch *list, int count)
     pool_run(p, items, run_tile, &all);
 }
 
+/* ---- around a plan -----------------------------------------------------------------------------
+ */
+
+static _Thread_local unsigned faults_before;
+
 int gemm_enter(void)
 {
     int saved = omp_get_max_threads();
+    faults_before = atomic_load(&faults);
     omp_set_num_threads(1);
     return saved;
 }
 
-void gemm_leave(int saved)
+int gemm_leave(int saved)
 {
     omp_set_num_threads(saved);
+    if (atomic_load(&faults) == faults_before) return 0;
+    return fans_fail(FANS_ENOMEM, "out of memory in a matrix product");
 }

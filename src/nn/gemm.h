@@ -35,8 +35,9 @@ struct pool;
 void gemm_run(struct pool *p, int replicas, const gemm_batch *list, int count);
 
 /* Around the use of gemm on the calling thread: keeps the library from starting threads of its own,
- * and gives back what was set. Threads of the pool need not call it. */
+ * and gives back what was set. Threads of the pool need not call it. Leaving fails if a product in
+ * between could not be computed. */
 int gemm_enter(void);
-void gemm_leave(int saved);
+int gemm_leave(int saved);
 
 #endif

@@ -70,7 +70,8 @@ NN_MATH real nn_exp(real x)
                        f, 1.66666657e-1f),
                   f, 0.5f);
     p = fmaf(p * f, f, f) + 1.0f;
-    int32_t bits = ((int32_t)k + 127) << 23;
+    /* NaN becomes 0 here, and p stays NaN */
+    int32_t bits = ((int32_t)(k > -127.0f ? k : -127.0f) + 127) << 23;
     real scale;
     memcpy(&scale, &bits, 4);
     return p * scale;

@@ -182,8 +182,8 @@ struct nn_backend {
                      const nn_place *places, int count);
     void (*adam)(void *self, const nn_adam_step *s);
     void (*follow)(void *self, real *target, const real *source, size_t n, real tau);
-    void (*begin)(void *self); /* around the steps of a plan */
-    void (*end)(void *self);
+    void (*begin)(void *self);          /* around the steps of a plan */
+    int (*end)(void *self);             /* fails if one of them did */
     void (*free)(struct nn_backend *b); /* what belongs to it; may be NULL */
 
     /* For backends that run a program as a whole and beside the host; NULL for those whose bodies

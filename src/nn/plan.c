@@ -345,8 +345,8 @@ int nn_plan_run(nn_plan *p)
     b->begin(b->self);
     for (size_t i = 0; i < p->program.step_count; i++)
         p->program.steps[i].body(&p->program.steps[i].call);
-    b->end(b->self);
-    return check_losses(p);
+    int rc = b->end(b->self);
+    return rc < 0 ? rc : check_losses(p);
 }
 
 double nn_plan_flops(const nn_plan *p)

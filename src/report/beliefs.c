@@ -113,23 +113,22 @@ static int judge(beliefs *b)
     for (int f = 0; f < b->factors; f++)
         for (int m = 0; m < BELIEF_MOMENTS; m++) {
             take_half(&s, b, f, (belief_moment)m);
-            b->r2[f * BELIEF_MOMENTS + m] = linear_map_r2(s.x, b->thetas, s.y, s.n);
+            TRY(linear_map_r2(&b->r2[f * BELIEF_MOMENTS + m], s.x, b->thetas, s.y, s.n));
         }
 out:
     samples_free(&s);
     return rc;
 }
 
-bool beliefs_trace(const beliefs *b, int factor, double *episode, double *truth, double *guess)
+int beliefs_trace(const beliefs *b, int factor, double *episode, double *truth, double *guess)
 {
     samples s;
     double *w = mem_alloc(((size_t)b->thetas + 1) * sizeof *w);
-    bool fitted = false;
-    int half = b->count / 2;
-    if (samples_new(&s, b) == 0 && w) {
-        take_half(&s, b, factor, BELIEF_LAST);
-        fitted = linear_map_fit(s.x, b->thetas, s.y, s.n, w);
-    }
+    int half = b->count / 2, rc = 0, fitted = 0;
+    TRY(samples_new(&s, b));
+    TRY(w ? 0 : FANS_ENOMEM);
+    take_half(&s, b, factor, BELIEF_LAST);
+    TRY(fitted = linear_map_fit(s.x, b->thetas, s.y, s.n, w));
     for (int e = 0; e < b->count; e++) {
         episode[e] = csv_at(&b->table, (size_t)b->last[e], 0);
         truth[e] = csv_at(&b->table, (size_t)b->last[e], FIXED + factor);
@@ -139,9 +138,10 @@ bool beliefs_trace(const beliefs *b, int factor, double *episode, double *truth,
         add_sample(&s, b, factor, b->last[e]);
         guess[e] = linear_map_at(w, s.x, b->thetas);
     }
+out:
     samples_free(&s);
     mem_free(w);
-    return fitted;
+    return rc < 0 ? rc : fitted;
 }
 
 /* ---- distances ------------------------------------------------------------------------------- */

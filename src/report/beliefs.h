@@ -29,8 +29,8 @@ void beliefs_free(beliefs *b);
 const char *beliefs_name(const beliefs *b, int factor);
 
 /* At the end of every episode: its number, the truth, and what the map makes of the belief; NaN for
- * episodes that the map was fitted to. False where there are too few to fit. */
-bool beliefs_trace(const beliefs *b, int factor, double *episode, double *truth, double *guess);
+ * episodes that the map was fitted to. Returns 1; 0 where there are too few to fit; or an error. */
+int beliefs_trace(const beliefs *b, int factor, double *episode, double *truth, double *guess);
 
 /* Distances between the ends of up to BELIEF_MAP episodes of the second half, evenly picked: of the
  * truth (each factor scaled to its range) and of the belief, [n][n] each. Fills in `episodes`;

@@ -7,12 +7,26 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "report/figures.h"
 #include "report/folders.h"
 
 /* ---- collecting ------------------------------------------------------------------------------ */
+
+static int note_damage(contests *c, int rc)
+{
+    if (c->skip) {
+        c->found--;
+        log_warning("left out: %s", fans_error());
+        return 0;
+    }
+    if (c->damage) log_warning("%s", c->why);
+    c->damage = rc;
+    snprintf(c->why, sizeof c->why, "%s", fans_error());
+    return 0;
+}
 
 static int add_record(void *user, const char *path)
 {
@@ -27,11 +41,12 @@ static int add_record(void *user, const char *path)
     if (rc < 0) return rc;
     record *r = mem_alloc(sizeof *r);
     if (!r) return FANS_ENOMEM;
-    if ((rc = record_read(r, path)) < 0)
-        mem_free(r);
-    else
+    if ((rc = record_read(r, path)) == 0) {
         c->records[c->record_count++] = r;
-    return rc;
+        return 0;
+    }
+    mem_free(r);
+    return rc == FANS_ENOMEM ? rc : note_damage(c, rc);
 }
 
 int contests_add(contests *c, const char *folder)
@@ -43,31 +58,48 @@ int contests_add(contests *c, const char *folder)
                        "%s: no run here or below: a run is a folder with config.ini and "
                        "metrics.csv, as `fans train --out` leaves it",
                        folder);
+    if (rc == 0 && c->damage)
+        rc = fans_fail(c->damage, "%s (--skip leaves damaged runs out)", c->why);
     return rc;
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */
+
+/* Copies the next word of a command line, as a shell reads it; returns what follows it. */
+static const char *next_word(const char *at, char *out, size_t size)
+{
+    bool quoted = false;
+    size_t n = 0;
+    for (at += strspn(at, " "); *at && *at != '\n' && (quoted || *at != ' '); at++) {
+        if (*at == '\'') {
+            quoted = !quoted;
+            continue;
+        }
+        if (*at == '\\' && !quoted && at[1]) at++;
+        if (n + 1 < size) out[n++] = *at;
+    }
+    out[n] = 0;
+    return at;
+}
 
 /* "name" of ".../name.ini" in the last line of the command, if it was trained from one file with a
  * name of its own. */
 static bool name_from_command(const char *command, char *out, size_t size)
 {
     int files = 0;
-    const char *word = command;
+    char word[PATH_MAX];
+    const char *at = command;
     for (const char *c = command; c && *c; c++)
-        if (*c == '\n' && c[1]) word = c + 1;
+        if (*c == '\n' && c[1]) at = c + 1;
     *out = 0;
-    for (; word && *word; word += strspn(word, " '\n")) {
-        size_t n = strcspn(word, " '\n");
-        if (n > 4 && !strncmp(word + n - 4, ".ini", 4)) {
-            const char *name = word;
-            for (size_t i = 0; i < n; i++)
-                if (word[i] == '/') name = word + i + 1;
-            size_t length = (size_t)(word + n - 4 - name);
-            snprintf(out, size, "%.*s", (int)length, name);
-            files++;
-        }
-        word += n;
+    while (at && *at && *at != '\n') {
+        at = next_word(at, word, sizeof word);
+        size_t n = strlen(word);
+        if (n <= 4 || strcmp(word + n - 4, ".ini")) continue;
+        word[n - 4] = 0;
+        const char *slash = strrchr(word, '/');
+        snprintf(out, size, "%s", slash ? slash + 1 : word);
+        files++;
     }
     return files == 1 && *out && strcmp(out, "config");
 }

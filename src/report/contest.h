@@ -48,13 +48,17 @@ typedef struct contests {
     record **records;
     size_t record_count, record_capacity;
     size_t found; /* in the folder that was added last */
+    bool skip;    /* leave damaged runs out, with a warning */
+    int damage;   /* 0, or the error of the last run that could not be read … */
+    char why[1024];
     contest *list;
     size_t count, capacity;
     standing *standings;
     int standing_count, colours;
 } contests;
 
-/* Adds the runs at and below a folder; then sorts and computes. Start from {0}. */
+/* Adds the runs at and below a folder; then sorts and computes. Start from {0}, or from {.skip}.
+ * All damaged runs are named: the last one by the error, the others by warnings. */
 int contests_add(contests *c, const char *folder);
 int contests_settle(contests *c);
 void contests_free(contests *c);

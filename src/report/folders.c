@@ -35,22 +35,27 @@ static bool is_folder(DIR *d, const struct dirent *e)
 static int list_folders(const char *path, names *n)
 {
     DIR *d = opendir(path);
-    if (!d) return 0; /* not ours to read */
     int rc = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(d));) {
+    if (!d && (errno == EACCES || errno == ENOENT))
+        return 0; /* not ours to read, or just removed */
+    if (!d) return fans_fail(FANS_EIO, "%s: cannot read: %s", path, strerror(errno));
+    for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(d));) {
         if (e->d_name[0] == '.' || !is_folder(d, e)) continue;
         rc = mem_grow(&n->list, &n->capacity, n->count + 1, sizeof *n->list);
         if (rc == 0 && !(n->list[n->count++] = mem_text(e->d_name))) rc = FANS_ENOMEM;
     }
+    if (rc == 0 && errno) rc = fans_fail(FANS_EIO, "%s: cannot read: %s", path, strerror(errno));
     closedir(d);
     if (rc == 0 && n->count) qsort(n->list, n->count, sizeof *n->list, by_name);
     return rc;
 }
 
-static bool holds(const char *path, const char *name)
+static int holds(const char *path, const char *name)
 {
     char file[FOLDERS_PATH + 32];
+    struct stat st;
     snprintf(file, sizeof file, "%s/%s", path, name);
+    if (stat(file, &st) && errno == EACCES) return 0; /* not ours to read */
     return os_exists(file);
 }
 
@@ -59,7 +64,9 @@ static int look_into(const char *path, int depth, folders_fn *fn, void *user)
     char below[FOLDERS_PATH];
     names n = {0};
     int rc = 0;
-    if (holds(path, "config.ini") && holds(path, "metrics.csv")) return fn(user, path);
+    TRY(holds(path, "config.ini"));
+    if (rc > 0) TRY(holds(path, "metrics.csv"));
+    if (rc > 0) return fn(user, path);
     if (depth > 0) TRY(list_folders(path, &n));
     for (size_t i = 0; i < n.count; i++)
         if (snprintf(below, sizeof below, "%s/%s", path, n.list[i]) < FOLDERS_PATH)

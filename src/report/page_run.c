@@ -73,10 +73,11 @@ static void write_r2(const beliefs *b, text *out)
 /* Last episodes in a trace: with more, single changes could not be seen. */
 enum { TRACE = 150 };
 
-static void write_trace(const beliefs *b, int factor, double *x, double *truth, double *guess,
-                        text *out)
+static int write_trace(const beliefs *b, int factor, double *x, double *truth, double *guess,
+                       text *out)
 {
-    bool fitted = beliefs_trace(b, factor, x, truth, guess);
+    int fitted = beliefs_trace(b, factor, x, truth, guess);
+    if (fitted < 0) return fitted;
     int n = b->count < TRACE ? b->count : TRACE;
     x += b->count - n, truth += b->count - n, guess += b->count - n;
     double low = INFINITY, high = -INFINITY;
@@ -96,20 +97,23 @@ static void write_trace(const beliefs *b, int factor, double *x, double *truth, 
         text_add(out, "<p class=\"note\">Too few episodes to fit a map: %d beliefs need %d.</p>",
                  b->thetas, 4 * (b->thetas + 2));
     text_add(out, "</div>\n");
+    return 0;
 }
 
 static int write_traces(const beliefs *b, text *out)
 {
     size_t n = (size_t)b->count;
+    int rc = 0;
     double *x = mem_alloc(3 * n * sizeof *x);
     if (!x) return FANS_ENOMEM;
     text_add(out, "<div class=\"legend\"><span><span class=\"key soft\"></span>true</span><span>"
                   "<span class=\"key c1\"></span>read from the belief</span></div>"
                   "<div class=\"pair\">\n");
-    for (int f = 0; f < b->factors; f++) write_trace(b, f, x, x + n, x + 2 * n, out);
+    for (int f = 0; f < b->factors && rc == 0; f++)
+        rc = write_trace(b, f, x, x + n, x + 2 * n, out);
     text_add(out, "</div>\n");
     mem_free(x);
-    return 0;
+    return rc;
 }
 
 static int write_maps(const beliefs *b, text *out, json_t *figures)
@@ -185,7 +189,8 @@ int page_run(const method *m, const record *r, bool open, text *out, json_t *ins
         snprintf(belief, sizeof belief, "%s/beliefs.csv", r->path) >= FOLDERS_PATH ||
         snprintf(metrics, sizeof metrics, "%s/metrics.csv", r->path) >= FOLDERS_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
-    bool has_graph = os_exists(graph), has_beliefs = os_exists(belief);
+    int has_graph = os_exists(graph), has_beliefs = os_exists(belief);
+    if (has_graph < 0 || has_beliefs < 0) return FANS_EIO;
     if (!has_graph && !has_beliefs) return 0;
     json_t *figures = json_pack("{s:o}", "run", page_name(r->path));
     text_add(out, "<details%s><summary>What ", open ? " open=\"open\"" : "");

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/os.h"
@@ -28,7 +30,8 @@ static int read_text(const record *r, const char *name, char **out, bool must)
     size_t n;
     int rc = 0;
     TRY(file_of(r, name, file));
-    if (!must && !os_exists(file)) return 0;
+    if (!must) TRY(os_exists(file));
+    if (!must && rc == 0) return 0;
     TRY(os_read_file(&bytes, &n, file));
     *out = bytes;
 out:
@@ -61,6 +64,9 @@ static int add_line(record *r, int number, char *line, const char **section)
                          "%s/config.ini, line %d: neither '[section]' nor 'key = value'", r->path,
                          number);
     *equals = 0;
+    if (r->setting_count == CONFIG_MOST)
+        return fans_fail(FANS_EFORMAT, "%s/config.ini: more than %d settings", r->path,
+                         CONFIG_MOST);
     if (mem_grow(&r->settings, &r->setting_capacity, r->setting_count + 1, sizeof *r->settings) < 0)
         return FANS_ENOMEM;
     r->settings[r->setting_count++] = (setting){*section, trim(line), trim(equals + 1)};
@@ -166,7 +172,8 @@ static int read_result(record *r)
     int rc = 0;
     r->wall = NAN;
     TRY(file_of(r, "result.json", file));
-    if (!os_exists(file)) return 0;
+    TRY(os_exists(file));
+    if (rc == 0) return 0;
     TRY(json_read_file(&result, file));
     const json_t *one = json_array_get(json_object_get(result, "runs"), 0);
     const char *status = json_string_value(json_object_get(one, "status"));
@@ -193,6 +200,7 @@ int record_read(record *r, const char *path)
     int rc = 0;
     *r = (record){.path = mem_text(path)};
     if (!r->path) return FANS_ENOMEM;
+    TRY(folder_check(path));
     TRY(read_config(r));
     TRY(read_metrics(r));
     TRY(read_result(r));

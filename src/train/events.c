@@ -2,7 +2,6 @@
 #include "train/events.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,9 +107,8 @@ int events_open(events **out, const char *path, int64_t keep)
     int rc = 0;
     e->fd = -1;
     TRY((e->path = mem_text(path)) ? 0 : FANS_ENOMEM);
-    e->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | (keep < 0 ? O_CREAT | O_TRUNC : 0), 0644);
-    if (e->fd < 0) TRY(fans_fail(FANS_EIO, "%s: cannot write: %s", path, strerror(errno)));
-    if (keep >= 0) TRY(os_cut(e->fd, path, keep));
+    TRY(os_open_append(path, &e->fd));
+    TRY(os_cut(e->fd, path, keep > 0 ? keep : 0));
     e->length = keep > 0 ? keep : 0;
     if (e->length == 0) TRY(write_version(e));
     *out = e;

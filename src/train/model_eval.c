@@ -190,7 +190,8 @@ static int eval_beliefs(const model_run *m, int episodes, model_eval *e)
     for (int i = 0; i < n; i++) TRY(visit(&p, p.steps[i], n));
     for (int t = 0; t < EVAL_TIMES; t++)
         for (int i = 0; i < e->factors; i++)
-            e->r2[t][i] = linear_map_r2(p.beliefs[t], p.k, p.truth[t] + i * episodes, p.counts[t]);
+            TRY(linear_map_r2(&e->r2[t][i], p.beliefs[t], p.k, p.truth[t] + i * episodes,
+                              p.counts[t]));
     e->error = p.error[0] / n;
     e->error_r = p.error[1] / n;
     p.error[0] = p.error[1] = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/os.h"
 #include "data/checkpoint.h"
 #include "train/sections.h"
@@ -149,9 +150,10 @@ int model_run_may_save(const char *folder)
 {
     char path[4096];
     path_in(path, sizeof path, folder, "metrics.csv");
-    if (os_exists(path))
+    int there = os_exists(path);
+    if (there > 0)
         return fans_fail(FANS_EINVAL, "%s: holds a training run; choose another --out", folder);
-    return 0;
+    return there < 0 ? there : folder_check(folder);
 }
 
 static int check_graph(void *graph)
@@ -209,7 +211,9 @@ int model_run_open(model_run *m, const char *folder, const char *device, int thr
     int rc = 0;
     char path[4096];
     path_in(path, sizeof path, folder, "model.safetensors");
-    if (!os_exists(path))
+    TRY(folder_check(folder));
+    TRY(os_exists(path));
+    if (rc == 0)
         TRY(fans_fail(FANS_EIO, "%s: holds no model (it has no model.safetensors)", folder));
     path_in(path, sizeof path, folder, "config.ini");
     TRY(model_run_load(m, path, "standard", NULL));

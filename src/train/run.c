@@ -1,6 +1,7 @@
 /* run.c - the files of a run. */
 #include "train/run.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +9,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/config.h"
 #include "base/error.h"
+#include "base/folder.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/os.h"
 
@@ -17,6 +21,47 @@ int run_file(const run *r, const char *name, char *out)
     if (snprintf(out, RUN_PATH, "%s/%s", r->path, name) >= RUN_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
     return 0;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static int has_config(const char *folder)
+{
+    char file[RUN_PATH];
+    if (snprintf(file, sizeof file, "%s/config.ini", folder) >= RUN_PATH)
+        return fans_fail(FANS_EIO, "%s: the path is too long", folder);
+    return os_exists(file);
+}
+
+/* Counts the runs right below a folder; `one` is the first by name. */
+static int count_below(const char *folder, char *one)
+{
+    char path[RUN_PATH];
+    int count = 0, rc = 0;
+    DIR *d = opendir(folder);
+    if (!d && (errno == ENOENT || errno == ENOTDIR)) return 0;
+    if (!d) return fans_fail(FANS_EIO, "%s: cannot read: %s", folder, strerror(errno));
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.' ||
+            snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= RUN_PATH)
+            continue;
+        if ((rc = has_config(path)) < 0) break;
+        if (rc == 0) continue;
+        if (count++ == 0 || strcmp(path, one) < 0) snprintf(one, RUN_PATH, "%s", path);
+    }
+    closedir(d);
+    return rc < 0 ? rc : count;
+}
+
+int run_find(const char *folder, char *out)
+{
+    int there = has_config(folder), below = there == 0 ? count_below(folder, out) : 0;
+    if (there < 0 || below < 0) return FANS_EIO;
+    if (there > 0) snprintf(out, RUN_PATH, "%s", folder);
+    if (there > 0 || below == 1) return folder_check(out);
+    if (below > 1)
+        return fans_fail(FANS_EIO, "%s: holds %d runs; name one, such as %s", folder, below, out);
+    return fans_fail(FANS_EIO, "%s: is not the folder of a run (it has no config.ini)", folder);
 }
 
 /* ---- the config of an old folder ------------------------------------------------------------- */
@@ -50,14 +95,15 @@ int run_check_version(const char *path)
     char file[RUN_PATH], version[32] = "", own[32];
     void *ini;
     size_t n;
-    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH || !os_exists(file))
-        return 0;
-    int rc = os_read_file(&ini, &n, file);
+    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH) return 0;
+    int rc = os_exists(file);
+    if (rc <= 0) return rc;
+    rc = os_read_file(&ini, &n, file);
     if (rc < 0) return rc;
-    const char *mark = "# resolved by fans ", *line = ini;
-    if (!strncmp(line, mark, strlen(mark)))
-        snprintf(version, sizeof version, "%.*s", (int)strcspn(line + strlen(mark), "\n"),
-                 line + strlen(mark));
+    const char *line = ini;
+    size_t mark = strlen(CONFIG_OF_RUN);
+    if (!strncmp(line, CONFIG_OF_RUN, mark))
+        snprintf(version, sizeof version, "%.*s", (int)strcspn(line + mark, "\n"), line + mark);
     mem_free(ini);
     snprintf(own, sizeof own, "%d.%d.", FANS_VERSION_MAJOR, FANS_VERSION_MINOR);
     if (!*version || !strncmp(version, own, strlen(own))) return 0;
@@ -69,16 +115,19 @@ int run_check_version(const char *path)
 }
 
 /* The process that trains a run locks its folder; the lock ends with the process, however that
- * ends. On file systems without locks there is none. */
+ * ends. Not every file system has locks. */
 static int lock(run *r)
 {
     r->held = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->held >= 0 && flock(r->held, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    if (r->held >= 0 && flock(r->held, LOCK_EX | LOCK_NB) == 0) return folder_sweep(r->path);
+    if (r->held >= 0 && errno == EWOULDBLOCK)
         return fans_fail(FANS_EIO, "%s: another process is training it", r->path);
+    log_warning("%s: cannot be locked (%s): let no other process train it", r->path,
+                strerror(errno));
     return 0;
 }
 
-int run_open(run *r, const char *path, const char *config, const char *const *loose, bool look_only)
+int run_open(run *r, const char *path, const char *ini, const char *const *loose, bool look_only)
 {
     char file[RUN_PATH];
     void *old;
@@ -90,13 +139,14 @@ int run_open(run *r, const char *path, const char *config, const char *const *lo
     if (!look_only) TRY(os_make_folders(path));
     if (!look_only) TRY(lock(r));
     TRY(run_file(r, "config.ini", file));
-    if (!look_only && os_exists(file)) {
+    if (!look_only) TRY(os_exists(file));
+    if (!look_only && rc > 0) {
         TRY(os_read_file(&old, &n, file));
-        rc = compare_config(path, old, config, loose);
+        rc = compare_config(path, old, ini, loose);
         mem_free(old);
         if (rc < 0) goto out;
     }
-    if (!look_only) TRY(os_write_file(file, config, strlen(config)));
+    if (!look_only) TRY(os_write_file(file, ini, strlen(ini)));
 out:
     return rc;
 }
@@ -113,14 +163,14 @@ void run_close(run *r)
 int run_note(const run *r, const char *command, const char *system_json)
 {
     char file[RUN_PATH];
-    int rc = 0;
+    int rc = 0, fd;
     TRY(run_file(r, "system.json", file));
     TRY(os_write_file(file, system_json, strlen(system_json)));
     TRY(run_file(r, "command.txt", file));
-    FILE *f = fopen(file, "a");
-    bool written = f && fprintf(f, "%s\n", command) >= 0;
-    if ((f && fclose(f)) || !written)
-        rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno));
+    TRY(os_open_append(file, &fd));
+    int bad = dprintf(fd, "%s\n", command) < 0 ? errno : 0;
+    if (close(fd) && !bad) bad = errno;
+    if (bad) rc = fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(bad));
 out:
     return rc;
 }
@@ -135,8 +185,7 @@ static int begin_table(run *r, run_table *t, bool resume)
     char file[RUN_PATH];
     int rc = 0;
     TRY(run_file(r, t->name, file));
-    t->fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (t->fd < 0) TRY(fans_fail(FANS_EIO, "%s: cannot write: %s", file, strerror(errno)));
+    TRY(os_open_append(file, &t->fd));
     if (!resume) t->bytes = 0;
     TRY(os_cut(t->fd, file, t->bytes));
 out:
@@ -151,7 +200,8 @@ int run_begin(run *r, bool resume, bool beliefs)
     if (beliefs) TRY(begin_table(r, &r->beliefs, resume));
     if (!resume) r->events_bytes = 0;
     TRY(run_file(r, EVENTS, file));
-    TRY(events_open(&r->events, file, resume && os_exists(file) ? r->events_bytes : -1));
+    TRY(os_exists(file));
+    TRY(events_open(&r->events, file, resume && rc > 0 ? r->events_bytes : -1));
 out:
     return rc;
 }

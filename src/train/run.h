@@ -41,9 +41,11 @@ typedef struct run {
 /* Makes the folder, or opens an old one, whose config must be the same except for lines that start
  * with one of `loose` (ended by NULL). With `look_only` nothing is made, compared or written;
  * otherwise the folder is locked for this process. */
-int run_open(run *r, const char *path, const char *config, const char *const *loose,
-             bool look_only);
+int run_open(run *r, const char *path, const char *ini, const char *const *loose, bool look_only);
 void run_close(run *r);
+
+/* The run that a user means by `folder`: itself, or the only one in it. out[RUN_PATH]. */
+int run_find(const char *folder, char *out);
 
 /* Refuses a folder of a version whose checkpoints this one cannot read. */
 int run_check_version(const char *path);

@@ -9,7 +9,9 @@
 
 #include "algo/registry.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/os.h"
+#include "base/plugin.h"
 #include "base/version.h"
 #include "train/sections.h"
 
@@ -63,6 +65,7 @@ static int load_algos(const session_config *c, const session_wish *w)
     if (!named) {
         TRY(config_new(&first));
         TRY(add_layers(first, c, w));
+        TRY(plugin_check(first, "train", "algo"));
         named = config_get(first, "train", "algo");
     }
     for (; named && *named;) {
@@ -146,13 +149,11 @@ out:
 /* One entry uses the folder DIR, several use DIR/CONFIG-ALGO. */
 static int place_entry(const session *s, session_entry *e, const session_wish *w)
 {
-    const char *name = s->entry_count == 1 && !w->algos ? "run" : e->algo->name;
     int n;
     if (w->out && s->entry_count == 1)
         n = snprintf(e->folder, sizeof e->folder, "%s", w->out);
     else
-        n = snprintf(e->folder, sizeof e->folder, "%s/%s-%s", w->out ? w->out : "runs",
-                     e->from->name, name);
+        n = snprintf(e->folder, sizeof e->folder, "%s/%s", w->out ? w->out : "runs", e->name);
     if (n >= (int)sizeof e->folder) return fans_fail(FANS_EIO, "%s: the path is too long", e->name);
     return 0;
 }
@@ -171,7 +172,8 @@ out:
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* A single run uses its entry's folder; several have a folder per seed in it. */
+/* Every seed has a folder in its entry's, also a single one: more can join it later. A run that is
+ * only looked at is named itself. */
 static int list_runs(session *s)
 {
     char folder[RUN_PATH];
@@ -185,7 +187,7 @@ static int list_runs(session *s)
         session_run *r = &s->runs[s->run_count];
         *r = (session_run){.entry = &s->entries[s->run_count / s->seeds], .training = -1};
         r->seed = r->entry->from->options.seed + s->run_count % s->seeds;
-        int n = s->entry_count == 1 && s->seeds == 1
+        int n = s->wish.look_only
                     ? snprintf(folder, sizeof folder, "%s", r->entry->folder)
                     : snprintf(folder, sizeof folder, "%s/seed-%d", r->entry->folder, r->seed);
         if (n >= (int)sizeof folder)
@@ -253,14 +255,13 @@ static int check_settings(const text_list *settings)
 
 int session_look(session *s, const char *folder, const text_list *settings, int threads)
 {
-    char file[RUN_PATH];
+    char file[RUN_PATH], found[RUN_PATH];
     session_wish w = SESSION_WISH;
     int rc = check_settings(settings);
-    if (rc < 0) return rc;
+    if (rc < 0 || (rc = run_find(folder, found)) < 0) return rc;
+    folder = found;
     if (snprintf(file, sizeof file, "%s/config.ini", folder) >= RUN_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
-    if (!os_exists(file))
-        return fans_fail(FANS_EIO, "%s: is not the folder of a run (it has no config.ini)", folder);
     w.configs = (text_list){.items = {file}, .count = 1};
     w.settings = settings;
     w.out = folder;

@@ -27,17 +27,22 @@ static int live(training *t, scene *s, bool learn)
 {
     const fans_algo_def *algo = t->s.algo;
     int rc = 0;
+    unsigned before = fans_error_count();
     double start = os_now();
     const fans_moment *now = scene_moment(s);
-    TRY(algo->act(t->agent, now, learn, s->action));
+    TRY(error_settle("act", algo->act(t->agent, now, learn, s->action), before));
     double acted = os_now();
-    if (learn && algo->update) TRY(algo->update(t->agent));
+    before = fans_error_count();
+    if (learn && algo->update) TRY(error_settle("update", algo->update(t->agent), before));
     double updated = os_now();
     TRY(scene_step(s));
     double lived = os_now();
     fans_outcome outcome = scene_outcome(s);
     if (learn) TRY(train_write_beliefs(t));
-    if (algo->observe) TRY(algo->observe(t->agent, now, s->action, &outcome, learn));
+    before = fans_error_count();
+    if (algo->observe)
+        TRY(error_settle("observe", algo->observe(t->agent, now, s->action, &outcome, learn),
+                         before));
     t->times.acting += acted - start;
     t->times.observing += os_now() - lived;
     t->times.updating += updated - acted;

@@ -92,7 +92,25 @@ static int open_agent(training *t)
                          .backend = t->s.backend,
                          .pool = t->s.pool,
                          .warning = &t->warning};
-    return t->s.algo->open(&t->agent, &s);
+    unsigned before = fans_error_count();
+    return error_settle("open", t->s.algo->open(&t->agent, &s), before);
+}
+
+static void add_count(state_list *s, const char *name, int64_t *count)
+{
+    state_add_number(s, name, FANS_I64, count);
+    state_range(s, 0, STATE_COUNT);
+}
+
+/* No episode is shorter than a step. */
+static int check_episodes(void *arg, int r)
+{
+    const training *t = arg;
+    const replica *p = &t->replicas[r];
+    if (p->episodes <= p->tick * t->worlds_each && p->first_episodes <= p->episodes) return 0;
+    return fans_fail(
+        FANS_EFORMAT, "'run/episodes' is %lld, %lld of them in the first world, after %lld steps",
+        (long long)p->episodes, (long long)p->first_episodes, (long long)p->tick * t->worlds_each);
 }
 
 /* Lists all that a resume of replica r needs. */
@@ -101,17 +119,20 @@ static int list_state(training *t, int r)
     replica *p = &t->replicas[r];
     state_list *s = &p->state;
     char name[32];
-    state_add_number(s, "run/tick", FANS_I64, &p->tick);
-    state_add_number(s, "run/episodes", FANS_I64, &p->episodes);
-    state_add_number(s, "run/first_episodes", FANS_I64, &p->first_episodes);
-    state_add_number(s, "run/metrics_bytes", FANS_I64, &p->run.metrics.bytes);
-    state_add_number(s, "run/beliefs_bytes", FANS_I64, &p->run.beliefs.bytes);
-    state_add_number(s, "run/events_bytes", FANS_I64, &p->run.events_bytes);
+    add_count(s, "run/tick", &p->tick);
+    add_count(s, "run/episodes", &p->episodes);
+    add_count(s, "run/first_episodes", &p->first_episodes);
+    add_count(s, "run/metrics_bytes", &p->run.metrics.bytes);
+    add_count(s, "run/beliefs_bytes", &p->run.beliefs.bytes);
+    add_count(s, "run/events_bytes", &p->run.events_bytes);
     state_add_number(s, "run/wall", FANS_F64, &p->wall);
+    state_range(s, 0, STATE_COUNT);
     state_add(s, "run/recent", FANS_F64, 1, (int64_t[]){TRAIN_RECENT}, p->recent);
     state_add(s, "run/lengths", FANS_F64, 1, (int64_t[]){TRAIN_RECENT}, p->lengths);
     state_add(s, "run/gain", FANS_F64, 1, (int64_t[]){t->worlds_each}, p->gain);
     state_add(s, "run/length", FANS_I64, 1, (int64_t[]){t->worlds_each}, p->length);
+    state_range(s, 0, t->tasks[r]->info.horizon - 1);
+    state_check(s, check_episodes, t, r);
     for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) { /* looking plays new worlds … */
         size_t n = world_state_bytes(worlds_at(t->scene.worlds, r * t->worlds_each + w));
         if (!(p->bytes[w] = mem_alloc(n))) return FANS_ENOMEM;
@@ -126,13 +147,24 @@ static int list_state(training *t, int r)
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
+/* A library may be built anew: a run must not resume with other factors. */
+static void dump_factors(const fans_env_info *info, text *out)
+{
+    for (int k = 0; k < info->factor_count; k++) {
+        const fans_factor *f = &info->factors[k];
+        text_add(out, "# factor %s: %s, %g to %g, initially %g\n", f->name,
+                 f->kind == FANS_DYNAMICS ? "dynamics" : "reward", f->low, f->high, f->initial);
+    }
+}
+
 static void dump_config(const training *t, int r, text *out)
 {
     train_options o = t->s.options;
     o.seed = t->s.runs[r].seed;
-    text_add(out, "# resolved by fans %s\n", fans_version());
+    text_add(out, CONFIG_OF_RUN "%s\n", fans_version());
     options_dump(train_option_group(), "train", &o, out);
     task_dump(t->tasks[r], out);
+    if (t->tasks[r]->source.library) dump_factors(&t->tasks[r]->info, out);
     for (const fans_taken *k = t->taken; k->group; k++)
         options_dump(k->group, k->group->section, k->options, out);
 }
@@ -142,7 +174,8 @@ static int check_result(const char *folder)
 {
     char file[RUN_PATH];
     snprintf(file, sizeof file, "%s/result.json", folder);
-    if (!os_exists(file)) return 0;
+    int there = os_exists(file);
+    if (there <= 0) return there;
     return fans_fail(
         FANS_EIO,
         "%s: has a result.json, but no checkpoint to resume from (choose another --out, "

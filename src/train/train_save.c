@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/os.h"
 #include "train/train_parts.h"
 
@@ -38,7 +39,9 @@ static int gather(training *t, int r, checkpoint *writer)
     for (int w = 0; w < t->worlds_each; w++)
         world_save(worlds_at(t->scene.worlds, r * t->worlds_each + w), p->bytes[w]);
     int rc = state_refresh(&p->state);
-    if (rc == 0 && t->s.algo->leave) rc = t->s.algo->leave(t->agent, r, p->run.path);
+    unsigned before = fans_error_count();
+    if (rc == 0 && t->s.algo->leave)
+        rc = error_settle("leave", t->s.algo->leave(t->agent, r, p->run.path), before);
     run_mark(&p->run);
     if (rc == 0) checkpoint_gather(writer, &p->state);
     return rc;
@@ -108,15 +111,24 @@ static int peek(const char *folder, const char *name, int64_t *tick)
 {
     char path[RUN_PATH];
     *tick = -1;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= RUN_PATH || !os_exists(path))
-        return 0;
-    return checkpoint_peek(path, "run/tick", tick);
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= RUN_PATH) return 0;
+    int rc = os_exists(path);
+    if (rc <= 0) return rc;
+    rc = checkpoint_peek(path, "run/tick", tick);
+    if (rc == 0 && *tick < 0)
+        rc = fans_fail(FANS_EFORMAT, "%s: 'run/tick' is %lld, before the first step", path,
+                       (long long)*tick);
+    return rc;
 }
 
 int run_position_of(const char *folder, run_position *s)
 {
-    if (peek(folder, NEXT, &s->next) < 0) s->next = -1; /* a crash may leave a partial file */
-    return peek(folder, CHECKPOINT, &s->tick);
+    *s = (run_position){-1, -1};
+    int rc = folder_check(folder);
+    if (rc < 0) return rc;
+    rc = peek(folder, NEXT, &s->next);
+    if (rc == FANS_EFORMAT) s->next = -1; /* a crash may leave a partial file */
+    return rc < 0 && rc != FANS_EFORMAT ? rc : peek(folder, CHECKPOINT, &s->tick);
 }
 
 static bool has_tick(const run_position *s, int64_t tick)
@@ -154,7 +166,8 @@ static int resume_replica(training *t, int r, const char *name)
     TRY(checkpoint_read(&p->state, t->kind, path));
     for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) {
         int i = r * t->worlds_each + w;
-        TRY(world_restore(worlds_at(t->scene.worlds, i), p->bytes[w], &t->scene.now, i));
+        rc = world_restore(worlds_at(t->scene.worlds, i), p->bytes[w], &t->scene.now, i);
+        if (rc < 0) TRY(fans_fail_within(rc, "%s", path));
     }
 out:
     return rc;

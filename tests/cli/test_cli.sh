@@ -100,12 +100,13 @@ refuses 1 "$runs: is not the folder of a run (it has no config.ini)" play "$runs
 refuses 1 "$runs: there is no such folder" runs "$runs"
 # shellcheck disable=SC2086 # words on purpose
 accepts "return" train "$configs/pendulum.ini" --algo sac --steps 400 --precision fp32 --out "$runs/a" $small
-grep -q '"precision": "fp32"' "$runs/a/system.json" || complain "a run does not note its precision"
+grep -q '"precision": "fp32"' "$runs/a/seed-0/system.json" || complain "a run does not note its precision"
 # shellcheck disable=SC2086
-refuses 1 "$runs/a: has 400 steps already, but only 200 were asked for" train "$configs/pendulum.ini" --algo sac --steps 200 --out "$runs/a" $small
+refuses 1 "$runs/a/seed-0: has 400 steps already, but only 200 were asked for" train "$configs/pendulum.ini" --algo sac --steps 200 --out "$runs/a" $small
 # shellcheck disable=SC2086
 accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
-accepts "over 3 episodes" eval "$runs/a" --episodes 3
+accepts "over 3 episodes" eval "$runs/a" --episodes 3 # the only run in it
+refuses 1 "$runs/b: holds 2 runs; name one, such as $runs/b/seed-3" eval "$runs/b"
 accepts "no film: --video FILE makes one" play "$runs/a" --episodes 1
 refuses 2 "--video: $folder/film.txt: not one of .mp4" play "$runs/a" --episodes 1 --video "$folder/film.txt"
 refuses 2 "--set env.horizon: a setting is written SECTION.KEY=VALUE" eval "$runs/a" --set env.horizon
@@ -123,14 +124,14 @@ for command in "eval $runs/a" "play $runs/a" "rollout $configs/pendulum.ini"; do
 done
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12
 refuses 2 "--set sac.lr=1: only env.* and change.* can differ from the training" eval "$runs/a" --set sac.lr=1
-refuses 1 "$runs/a: has no graph: neither the graph.json of a run" graph "$runs/a"
+refuses 1 "$runs/a/seed-0: has no graph: neither the graph.json of a run" graph "$runs/a"
 refuses 1 "/no/such: there is no such folder" graph /no/such
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
 refuses 2 "--set change.wind.offset: [change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
 refuses 2 "train: --seed 2147483647 --seeds 2: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
 refuses 2 "train: --preset: there is no preset 'tiny'; choose paper, standard, small or classic" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
 warns "sac.random_steps = 500: all 200 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo sac --steps 200 --threads 1 --out "$runs/w"
-refuses 1 "$runs/w: holds a different run" train "$configs/pendulum.ini" --algo sac --steps 200 --seed 5 --out "$runs/w" # and no warning
+refuses 1 "$runs/w/seed-0: holds a different run" train "$configs/pendulum.ini" --algo sac --steps 200 --set sac.lr=2e-3 --out "$runs/w" # and no warning
 refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
 refuses 1 "replay.steps is too small: each of 1 worlds keeps 303 rows" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"
 refuses 1 "fnvae.observed = true: fans infers the factors" train "$configs/pendulum.ini" --algo fans --set fnvae.observed=true --out "$runs/p"
@@ -145,11 +146,23 @@ quick="$small --set fans.initial=400 --set fnvae.window=20 --set fnvae.batch=2 -
     accepts "return" train "$configs/pendulum.ini" --algo fans --steps 600 --seeds 2 --out "$runs/h" $quick
 }
 accepts "oracle  pendulum" runs "$runs"
-refuses 1 "$runs/a: holds a different run; its config has 'seed = 0', this one 'seed = 1'" train "$configs/pendulum.ini" --steps 400 --seed 1 --out "$runs/a"
+# shellcheck disable=SC2086
+refuses 1 "$runs/a/seed-0: holds a different run; its config has 'lr = 0.001', this one 'lr = 0.002'" train "$configs/pendulum.ini" --steps 400 --out "$runs/a" $small --set sac.lr=2e-3
+
+# seeds join a run of one seed, and change nothing about it
+# shellcheck disable=SC2086
+{
+    cp -r "$runs/a" "$folder/one"
+    accepts "over 3 seeds" train "$configs/pendulum.ini" --algo sac --steps 400 --seeds 3 --out "$runs/a" $small
+    cmp -s "$folder/one/seed-0/metrics.csv" "$runs/a/seed-0/metrics.csv" || complain "the first seed is not what it was"
+    cmp -s "$folder/one/seed-0/result.json" "$runs/a/seed-0/result.json" || complain "the first seed's result is not what it was"
+    [ "$("$fans" runs "$runs/a" | grep -c ' done$')" = 3 ] || complain "not all three seeds are listed"
+    rm -r "$runs/a" && mv "$folder/one" "$runs/a"
+}
 
 # whole numbers may have an exponent, in options and in settings
 accepts "return" train "$configs/pendulum.ini" --algo null --steps 4e2 --set replay.steps=1.5e3 --out "$runs/i"
-[ "$(wc -l <"$runs/i/metrics.csv")" = 3 ] || complain "--steps 4e2 are not 400"
+[ "$(wc -l <"$runs/i/seed-0/metrics.csv")" = 3 ] || complain "--steps 4e2 are not 400"
 for steps in 4e-1 1.5e0 400.0 0x190 e2 4e 1e99 nan; do
     refuses 2 "train: --steps $steps: not a whole number from 1" train "$configs/pendulum.ini" --steps $steps
 done
@@ -186,7 +199,7 @@ done
 
 # worlds that share a short run among them end no episode: no return, and no failure
 accepts "return nan" train "$configs/pendulum.ini" --algo null --steps 200 --set train.worlds=4 --out "$runs/f" --json "$folder/f.json"
-grep -q '"final_return": null' "$runs/f/result.json" || complain "a result without episodes has a return"
+grep -q '"final_return": null' "$runs/f/seed-0/result.json" || complain "a result without episodes has a return"
 accepts "nan" runs "$runs/f"
 
 # damaged runs: a line for each, the others all the same, and a failure in the end

@@ -44,7 +44,20 @@ refuses 2 "--set env.fualt: [env]: unknown key 'fualt'; did you mean 'fault'?" c
 printf '[env]\nname = ./custom_env.so\nhorizon = 20\n' >"$folder/own.ini"
 (cd "$plugins" && "$fans" train "$folder/own.ini" --algo random --steps 40 --quiet --out "$folder/own" >/dev/null 2>&1) ||
     complain "a task of one's own is not trained"
-accepts "over 2 episodes" eval "$folder/own" --episodes 2
+refuses 1 "$folder/own/seed-0/config.ini, line 9: names the library $plugins/custom_env.so" eval "$folder/own"
+accepts "over 2 episodes" eval "$folder/own" --episodes 2 --plugin "$plugins/custom_env.so"
+
+# a library that was built anew with other factors does not resume the run
+sed 's/{"current", FANS_DYNAMICS, -1, 1,/{"current", FANS_DYNAMICS, -1, 2,/' "$configs/../examples/custom_env.c" >"$folder/river.c"
+build_river() { cc -shared -fPIC -I "$configs/../include" "$1" -o "$folder/river.so" -lm || complain "$1"; }
+river() { "$fans" train "$folder/river.ini" --algo random --steps "$1" --quiet --out "$folder/river"; }
+printf '[env]\nname = %s/river.so\nhorizon = 20\n' "$folder" >"$folder/river.ini"
+build_river "$configs/../examples/custom_env.c"
+river 40 >/dev/null || complain "the river is not trained"
+rm "$folder/river.so" && build_river "$folder/river.c"
+river 80 >"$folder/out" 2>"$folder/err" && complain "a run resumes with other factors"
+grep -qF "its config has '# factor current: dynamics, -1 to 1, initially 0', this one '# factor current: dynamics, -1 to 2" \
+    "$folder/err" || complain "other factors: $(cat "$folder/err")"
 refuses 1 "$plugins/wrong_abi.so: built for environment ABI" check "$plugins/wrong_abi.so"
 
 # every config plays, if its environment is built in

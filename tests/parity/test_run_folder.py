@@ -19,8 +19,8 @@ TYPES = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "U64": np.uint64
 
 def command(build, folder):
     settings = ["sac.width=32", "sac.batch=32", "sac.random_steps=100", "train.checkpoint_every=350"]
-    return [build / "fans", "train", CONFIGS / "pendulum_gravity.ini", "--algo", "oracle", "--out", folder,
-            "--steps", "3000", "--quiet", *(x for s in settings for x in ("--set", s))]
+    return [build / "fans", "train", CONFIGS / "pendulum_gravity.ini", "--algo", "oracle", "--out",
+            pathlib.Path(folder).parent, "--steps", "3000", "--quiet", *(x for s in settings for x in ("--set", s))]
 
 
 def interrupted(build, folder):
@@ -41,7 +41,8 @@ def metrics(folder):
 
 
 def test_tensorboard_reads_one_whole_curve(build):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as above:
+        folder = str(pathlib.Path(above) / "seed-0")
         interrupted(build, folder)
         events = EventAccumulator(folder, size_guidance={"scalars": 0})
         events.Reload()
@@ -70,7 +71,8 @@ def unpacked(file, name):
 
 
 def test_safetensors_reads_the_checkpoint(build):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as above:
+        folder = str(pathlib.Path(above) / "seed-0")
         interrupted(build, folder)
         rows = metrics(folder)
         with safe_open(pathlib.Path(folder) / "checkpoint.safetensors", "np") as file:

@@ -162,7 +162,7 @@ static void beliefs_are_read_through_a_linear_map(void **state)
         assert_true(b.r2[f * BELIEF_MOMENTS + BELIEF_TENTH] > 0.9999);
         assert_true(b.r2[f * BELIEF_MOMENTS + BELIEF_LAST] > 0.9999);
     }
-    assert_true(beliefs_trace(&b, 1, e, truth, guess));
+    assert_int_equal(beliefs_trace(&b, 1, e, truth, guess), 1);
     for (int i = 0; i < EPISODES; i++) {
         bool fitted = i >= EPISODES / 2 && i % 2 == 0;
         assert_float_equal(truth[i], cos(i * 0.7), 1e-6);

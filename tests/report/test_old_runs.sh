@@ -12,6 +12,6 @@ accepts "old   sac     2      -151.9" report old --out page.html
 grep -q "old" page.html || complain "the report is empty"
 why="trained by fans 0.1.0, whose checkpoints"
 refuses 1 "old/old-fans/seed-0: $why" eval old/old-fans/seed-0
-refuses 1 "old/old-sac/seed-1: $why" train old/old.ini --algo sac --seed 1 --out old/old-sac/seed-1
+refuses 1 "old/old-sac/seed-1: $why" train old/old.ini --algo sac --seed 1 --out old/old-sac
 
 exit $bad

@@ -143,7 +143,7 @@ shows '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>'
 for _ in 1 2; do
     "$fans" train "$folder/swing.ini" --algo random --out "$folder/legs" --quiet >/dev/null || complain "legs"
 done
-[ "$(wc -l <"$folder/legs/command.txt")" = 2 ] || complain "legs: $(cat "$folder/legs/command.txt")"
+[ "$(wc -l <"$folder/legs/seed-0/command.txt")" = 2 ] || complain "legs: $(cat "$folder/legs/seed-0/command.txt")"
 report "$folder/legs"
 shows '<h2 id="task-1">swing</h2>'
 
@@ -270,6 +270,21 @@ refuses 1 "$folder/swing.ini: Not a directory" report "$folder/swing.ini"
 refuses 1 "/no/such/page.html: cannot write" report "$folder/runs" --out /no/such/page.html
 refuses 2 "report: DIR is missing" report
 refuses 2 "report: unknown option '--titel'; did you mean '--title'?" report "$folder/runs" --titel x
+
+# all damaged runs are named; --skip leaves them out
+rm -rf "$folder/torn" && cp -r "$folder/runs/swing-sac" "$folder/torn"
+for seed in 0 2; do echo '{' >"$folder/torn/seed-$seed/result.json"; done
+"$fans" report "$folder/torn" --out "$folder/none.html" >"$folder/out" 2>"$folder/err" && complain "damage goes unnoticed"
+[ "$(wc -l <"$folder/err")" = 2 ] || complain "not every damaged run is named: $(cat "$folder/err")"
+"$fans" report "$folder/torn" --skip --out "$folder/none.html" >"$folder/out" 2>"$folder/err" || complain "--skip: $(cat "$folder/err")"
+[ "$(grep -c "^fans: left out: $folder/torn/seed-" "$folder/err")" = 2 ] || complain "--skip: $(cat "$folder/err")"
+grep -q ": 1 run on 1 task" "$folder/out" || complain "--skip: $(cat "$folder/out")"
+
+# a name with a space
+cp "$folder/swing.ini" "$folder/my swing.ini"
+"$fans" train "$folder/my swing.ini" --algo random --out "$folder/spaced" --quiet >/dev/null || complain "my swing"
+report "$folder/spaced"
+shows '<h2 id="task-1">my swing</h2>'
 
 # ---- names from outside ---------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ for algo in sac null; do
     for seed in 0 1 2 3 4 5; do
         # shellcheck disable=SC2086
         if "$fans" train task.ini --algo $algo --seed $seed --out alone-$algo-$seed $small >/dev/null 2>&1; then
-            cmp all/task-$algo/seed-$seed/metrics.csv alone-$algo-$seed/metrics.csv ||
+            cmp all/task-$algo/seed-$seed/metrics.csv alone-$algo-$seed/seed-$seed/metrics.csv ||
                 complain "$algo, seed $seed differs from a run alone"
             [ -f all/task-$algo/seed-$seed/result.json ] || complain "$algo, seed $seed did not finish"
         else

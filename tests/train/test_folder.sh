@@ -14,7 +14,7 @@ start() {
     "$fans" "${sac[@]}" --steps 2000000 --out "$1" >"$folder/log" 2>&1 &
     training=$!
     for _ in $(seq 200); do
-        [ -f "$1/metrics.csv" ] && [ "$(wc -l <"$1/metrics.csv")" -gt "$2" ] && return
+        [ -f "$1/seed-0/metrics.csv" ] && [ "$(wc -l <"$1/seed-0/metrics.csv")" -gt "$2" ] && return
         sleep 0.1
     done
     complain "$1 did not reach $2 rows: $(cat "$folder/log")"
@@ -31,7 +31,7 @@ stop() {
 
 # only one process may train a run; a signal stops it, and its exit status says so
 start busy 2
-refuses 1 "busy: another process is training it" "${sac[@]}" --steps 2000000 --out busy
+refuses 1 "busy/seed-0: another process is training it" "${sac[@]}" --steps 2000000 --out busy
 stop TERM 143
 accepts "unfinished, " runs busy
 grep -q "sac  *pendulum  *0 .* of 10000 episodes" "$folder/out" || complain "fans runs: lists $(cat "$folder/out")"
@@ -40,23 +40,23 @@ grep -q "sac  *pendulum  *0 .* of 10000 episodes" "$folder/out" || complain "fan
 accepts "return" "${sac[@]}" --steps 2000 --out whole
 for name in metrics.csv events.out.tfevents.0000000000.fans; do
     rm -rf cut && cp -r whole cut
-    truncate -s 150 "cut/$name"
-    refuses 1 "cut/$name: has 150 bytes, but had " "${sac[@]}" --steps 2400 --out cut
-    [ "$(stat -c %s "cut/$name")" = 150 ] || complain "$name was made longer"
+    truncate -s 150 "cut/seed-0/$name"
+    refuses 1 "cut/seed-0/$name: has 150 bytes, but had " "${sac[@]}" --steps 2400 --out cut
+    [ "$(stat -c %s "cut/seed-0/$name")" = 150 ] || complain "$name was made longer"
 done
 rm -rf cut && cp -r whole cut
-sed -i '$d' cut/metrics.csv
-refuses 1 "cut/metrics.csv: has 9 episodes, result.json 10" report cut --out page.html
+sed -i '$d' cut/seed-0/metrics.csv
+refuses 1 "cut/seed-0/metrics.csv: has 9 episodes, result.json 10" report cut --out page.html
 "$fans" runs cut >"$folder/out" 2>"$folder/err" && complain "fans runs: damage goes unnoticed"
 grep -q " damaged$" "$folder/out" || complain "fans runs: lists $(cat "$folder/out")"
-printf '\0' >>cut/metrics.csv
-refuses 1 "cut/metrics.csv: is damaged: it holds a zero byte" report cut --out page.html
+printf '\0' >>cut/seed-0/metrics.csv
+refuses 1 "cut/seed-0/metrics.csv: is damaged: it holds a zero byte" report cut --out page.html
 
 # a finished run whose checkpoint is gone does not start over
 rm -rf cut && cp -r whole cut
-rm cut/checkpoint.safetensors
-refuses 1 "cut: has a result.json, but no checkpoint to resume from" "${sac[@]}" --steps 2000 --out cut
-cmp -s whole/metrics.csv cut/metrics.csv || complain "a refused training changed metrics.csv"
+rm cut/seed-0/checkpoint.safetensors
+refuses 1 "cut/seed-0: has a result.json, but no checkpoint to resume from" "${sac[@]}" --steps 2000 --out cut
+cmp -s whole/seed-0/metrics.csv cut/seed-0/metrics.csv || complain "a refused training changed metrics.csv"
 
 # a run that was made longer is unfinished again
 start whole 12
@@ -66,8 +66,8 @@ accepts "unfinished, " runs whole
 # command.txt can be pasted into a shell
 accepts "return" train "$config" --algo null --steps 200 --out "it's a run" --set "change.gravity.function=choice" \
     --set "change.gravity.values=9, 10"
-eval "set -- $(tail -n 1 "it's a run/command.txt")"
-[ "$9 ${13}" = "it's a run change.gravity.values=9, 10" ] || complain "command.txt: $(cat "it's a run/command.txt")"
+eval "set -- $(tail -n 1 "it's a run/seed-0/command.txt")"
+[ "$9 ${13}" = "it's a run change.gravity.values=9, 10" ] || complain "command.txt: $(cat "it's a run/seed-0/command.txt")"
 
 # the discount follows from the horizon; config.ini says which it is
 discount() { # PRESET HORIZON : the discount that a run was trained with

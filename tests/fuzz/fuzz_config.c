@@ -1,0 +1,36 @@
+/* fuzz_config.c - a config file: all sections of all algorithms are taken, and the rest is printed.
+ */
+#include "base/config.h"
+#include "fuzz.h"
+#include "train/sections.h"
+
+static int take_all(config *c)
+{
+    _Alignas(16) static char options[1 << 16];
+    text rest = {0};
+    int rc = 0;
+    for (int i = 0; section_at(i); i++) {
+        fuzz_demand(section_at(i)->size <= sizeof options, "options are large");
+        TRY(config_take(c, section_at(i), section_at(i)->section, options));
+    }
+    for (int i = 0; config_section(c, "change.", i); i++) {}
+    TRY(config_rest(c, &rest));
+    TRY(config_check_taken(c));
+out:
+    text_free(&rest);
+    return rc;
+}
+
+static void read_config(const uint8_t *data, size_t size)
+{
+    config *c = NULL;
+    unsigned before = fans_error_count();
+    fuzz_put("task.ini", data, size);
+    fuzz_demand(config_new(&c) == 0, "no config");
+    int rc = config_add_file(c, fuzz_file("task.ini"));
+    if (rc == 0) rc = take_all(c);
+    fuzz_result(rc, before);
+    config_free(c);
+}
+
+FUZZ_TARGET(read_config);
