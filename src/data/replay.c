@@ -348,11 +348,6 @@ void replay_before(const replay *r, int replica, int32_t at, int count, int32_t 
     }
 }
 
-int64_t replay_written(const replay *r, int lane)
-{
-    return r->head[lane];
-}
-
 int64_t replay_when(const replay *r, int replica, int32_t at)
 {
     size_t row = base_of(r, replica) + (size_t)at;

@@ -86,10 +86,8 @@ void replay_persist(const replay *r, int replica, int n, const int32_t *at, cons
  * a step belongs to the row's episode. */
 void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows, bool *same);
 
-/* How many rows of its lane are older than a row, overwritten ones included; and how many were ever
- * written. */
+/* How many rows of its lane are older than a row, overwritten ones included. */
 int64_t replay_when(const replay *r, int replica, int32_t at);
-int64_t replay_written(const replay *r, int lane);
 
 /* ---- windows over a lifetime ----------------------------------------------------------------- */
 

@@ -426,8 +426,10 @@ void relabel_state(relabel *x, int replica, state_list *s)
     if (x->learned) state_add_group(s, "relabel", x->learned, replica);
     if (x->learned) state_add_number(s, "relabel/steps", FANS_U64, nn_group_steps(x->learned));
     state_add_number(s, "relabel/last", FANS_I64, &x->last);
+    state_range(s, 0, STATE_COUNT);
     state_add(s, "relabel/written", FANS_I64, 1, (int64_t[]){lanes_each(x)},
               x->written + (size_t)replica * (size_t)lanes_each(x));
+    state_range(s, 0, STATE_COUNT);
     gate_state(reward_gate(x, replica), "relabel/reward", s);
     for (int i = 0; i < x->states; i++) {
         snprintf(name, sizeof name, "relabel/state%d", i);

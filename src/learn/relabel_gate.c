@@ -42,11 +42,14 @@ void gate_state(gate *g, const char *prefix, state_list *s)
 {
     static const char *const names[] = {"error", "change", "both", "open"};
     double *values[] = {&g->error, &g->change, &g->both, &g->open};
+    static const double low[] = {0, 0, -INFINITY, 0}, high[] = {INFINITY, INFINITY, INFINITY, 1};
     char name[96];
     for (int i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "%s/%s", prefix, names[i]);
         state_add_number(s, name, FANS_F64, values[i]);
+        state_range(s, low[i], high[i]);
     }
     snprintf(name, sizeof name, "%s/seen", prefix);
     state_add_number(s, name, FANS_I64, &g->seen);
+    state_range(s, 0, STATE_COUNT);
 }
