@@ -19,7 +19,7 @@
     X(REAL, discount, 0, 0, 1, "discount of future rewards; 0: by the horizon")              \
     X(INT, n_step, 1, 1, 1000, "rewards summed in a critic's target before it bootstraps")   \
     X(FLAG, persist, true, "targets ignore changes within an episode: the context persists") \
-    X(REAL, tau, 0.02, 1e-6, 1, "fraction by which the target critics follow, per update")  \
+    X(REAL, tau, 0.02, 1e-6, 1, "fraction by which the target critics follow, per update")   \
     X(REAL, temp, 1, 1e-6, 1000, "initial temperature")                                      \
     X(FLAG, auto_temp, true, "learn the temperature to keep the entropy at its target")      \
     X(REAL, target_entropy, -1, -100, 100, "target entropy, per dimension of the action")    \

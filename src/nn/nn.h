@@ -312,8 +312,8 @@ nn_var nn_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, i
 nn_var nn_norm_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, int width,
                    nn_act act, int units);
 
-/* The perceptrons with a mask (1, inputs, N) folded into the first layer: member n sees input i where
- * C[i, n] is open. */
+/* The perceptrons with a mask (1, inputs, N) folded into the first layer: member n sees input i
+ * where C[i, n] is open. */
 nn_var nn_masked_mlp(nn_group *group, const char *name, nn_list x, nn_var C, int N, int hidden,
                      int width, nn_act act, int units);
 
