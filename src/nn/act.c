@@ -1,4 +1,7 @@
-/* act.c - activation functions and their slopes, one vectorised loop each. */
+/* act.c - activation functions and their slopes, one vectorised loop each.
+ *
+ * The loops are static: a function with several forms (NN_WIDE) would be exported, hidden or not.
+ */
 #include "nn/act.h"
 
 #include "nn/math.h"
@@ -9,7 +12,7 @@ static const real LEAK = (real)0.2;
     for (size_t i = 0; i < n; i++) statement; \
     break
 
-NN_WIDE void act_forward(nn_act act, real *restrict x, size_t n)
+NN_WIDE static void forward(nn_act act, real *restrict x, size_t n)
 {
     switch (act) {
     case NN_LINEAR:
@@ -31,7 +34,7 @@ NN_WIDE void act_forward(nn_act act, real *restrict x, size_t n)
     }
 }
 
-NN_WIDE void act_forward_bias(nn_act act, real *restrict x, const real *restrict b, size_t n)
+NN_WIDE static void forward_bias(nn_act act, real *restrict x, const real *restrict b, size_t n)
 {
     if (act == NN_RELU) { /* by far the most common: one pass */
         for (size_t i = 0; i < n; i++) {
@@ -41,10 +44,10 @@ NN_WIDE void act_forward_bias(nn_act act, real *restrict x, const real *restrict
         return;
     }
     for (size_t i = 0; i < n; i++) x[i] += b[i];
-    act_forward(act, x, n);
+    forward(act, x, n);
 }
 
-NN_WIDE void act_backward(nn_act act, const real *restrict y, real *restrict d, size_t n)
+NN_WIDE static void backward(nn_act act, const real *restrict y, real *restrict d, size_t n)
 {
     switch (act) {
     case NN_LINEAR:
@@ -66,14 +69,14 @@ NN_WIDE void act_backward(nn_act act, const real *restrict y, real *restrict d, 
     }
 }
 
-NN_WIDE void act_forward_block(nn_act act, act_block s, real *restrict x, const real *restrict b)
+NN_WIDE static void forward_block(nn_act act, act_block s, real *restrict x, const real *restrict b)
 {
     if (act != NN_RELU || !b) {
         for (size_t i = 0; i < s.rows; i++, x += s.stride)
             if (b)
-                act_forward_bias(act, x, b, s.n);
+                forward_bias(act, x, b, s.n);
             else
-                act_forward(act, x, s.n);
+                forward(act, x, s.n);
         return;
     }
     for (size_t i = 0; i < s.rows; i++, x += s.stride) {
@@ -84,18 +87,18 @@ NN_WIDE void act_forward_block(nn_act act, act_block s, real *restrict x, const 
     }
 }
 
-NN_WIDE void act_backward_block(nn_act act, act_block s, const real *restrict y, real *restrict d)
+NN_WIDE static void backward_block(nn_act act, act_block s, const real *restrict y,
+                                   real *restrict d)
 {
     if (act != NN_RELU) {
-        for (size_t i = 0; i < s.rows; i++, y += s.stride, d += s.stride)
-            act_backward(act, y, d, s.n);
+        for (size_t i = 0; i < s.rows; i++, y += s.stride, d += s.stride) backward(act, y, d, s.n);
         return;
     }
     for (size_t i = 0; i < s.rows; i++, y += s.stride, d += s.stride)
         for (size_t j = 0; j < s.n; j++) d[j] = y[j] > 0 ? d[j] : 0;
 }
 
-NN_WIDE void act_sum_block(act_block s, const real *restrict d, real *restrict sum)
+NN_WIDE static void sum_block(act_block s, const real *restrict d, real *restrict sum)
 {
     size_t i = 0;
     for (; i + 4 <= s.rows; i += 4, d += 4 * s.stride) {
@@ -104,4 +107,36 @@ NN_WIDE void act_sum_block(act_block s, const real *restrict d, real *restrict s
     }
     for (; i < s.rows; i++, d += s.stride)
         for (size_t j = 0; j < s.n; j++) sum[j] += d[j];
+}
+
+/* ---- for other files ------------------------------------------------------------------------- */
+
+void act_forward(nn_act act, real *restrict x, size_t n)
+{
+    forward(act, x, n);
+}
+
+void act_forward_bias(nn_act act, real *restrict x, const real *restrict b, size_t n)
+{
+    forward_bias(act, x, b, n);
+}
+
+void act_backward(nn_act act, const real *restrict y, real *restrict d, size_t n)
+{
+    backward(act, y, d, n);
+}
+
+void act_forward_block(nn_act act, act_block s, real *restrict x, const real *restrict b)
+{
+    forward_block(act, s, x, b);
+}
+
+void act_backward_block(nn_act act, act_block s, const real *restrict y, real *restrict d)
+{
+    backward_block(act, s, y, d);
+}
+
+void act_sum_block(act_block s, const real *restrict d, real *restrict sum)
+{
+    sum_block(s, d, sum);
 }

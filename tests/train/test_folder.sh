@@ -73,7 +73,7 @@ eval "set -- $(tail -n 1 "it's a run/seed-0/command.txt")"
 discount() { # PRESET HORIZON : the discount that a run was trained with
     "$fans" train "$config" --algo sac --preset "$1" --set env.horizon="$2" --steps 1200 --device cpu --quiet \
         --out "discount-$1-$2" >"$folder/out" 2>&1 || complain "fans train: $(cat "$folder/out")"
-    sed -n 's/^discount = //p' "discount-$1-$2/config.ini"
+    sed -n 's/^discount = //p' "discount-$1-$2/seed-0/config.ini"
 }
 found="$(discount standard 50) $(discount standard 100) $(discount standard 200) $(discount classic 50)"
 [ "$found" = "0.97 0.985 0.99 0.99" ] || complain "discounts of horizons 50, 100, 200 and of classic: $found"
