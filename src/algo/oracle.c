@@ -164,6 +164,7 @@ static void list_carried(void *self, int replica, state_list *s)
     truth *t = self;
     int first = replica * t->worlds;
     state_add(s, "oracle/since", FANS_I64, 1, (int64_t[]){t->worlds}, t->since + first);
+    state_range(s, -1, STATE_COUNT);
 }
 
 static void free_truth(void *self)
