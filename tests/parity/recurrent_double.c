@@ -117,6 +117,7 @@ int main(void)
     int rc = 0;
     options_default(sac_option_group(), &o);
     o.width = 8;
+    o.discount = 0.99;
     o.temp = 0.3;
     o.lr = 1e-8; /* the critics hardly move between their gradient and the policy's */
     TRY(pool_new(&threads, 1));

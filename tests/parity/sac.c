@@ -67,6 +67,9 @@ int main(int argc, char **argv)
     const uint64_t seed = 5;
     options_default(sac_option_group(), &o);
     o.width = 7;
+    o.discount = 0.99;
+    o.tau = 0.005;
+    o.lr = 3e-4;
     o.batch = RIG_BATCH;
     o.temp = 0.4;
     rng r = rng_stream(1, "parity", 0);
