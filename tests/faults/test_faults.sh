@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # test_faults.sh FANS BUILD - one call fails: a file's (an error, half a write, a kill) or an allocation's,
-# the libraries' included. Nothing is lost: the run resumes to the same bytes. And exit status 0 is only
+# the libraries' included. Nothing is lost: a resumed run is bit-identical. And exit status 0 is only
 # for the right result. POINTS calls of each kind are tried; slow_faults.sh tries them all.
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
