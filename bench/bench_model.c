@@ -44,6 +44,7 @@ static fnvae_options options_of(const char *preset)
     must(config_take(c, fnvae_option_group(), "fnvae", &o));
     config_free(c);
     if (o.batch > 8) o.batch = 8;
+    if (o.window == 0) o.window = 200; /* there is no task to derive it from */
     return o;
 }
 
@@ -125,7 +126,7 @@ static result measure(nn_backend *cpu, const char *preset, double budget)
     must(nn_graph_new(&g, cpu, 1, &seed));
     replay_record(r, g);
     must(fnvae_new(&f, g, r, &o, DIMS));
-    must(belief_new(&b, f));
+    must(belief_new(&b, f, 0, NULL));
     must(fnvae_plan(f));
     must(belief_plan(b));
     must(nn_graph_commit(g));

@@ -13,6 +13,7 @@ rules='
 (alloca|tmpnam|mktemp|system|popen)[(]          -                    unsafe
 (malloc|calloc|realloc|aligned_alloc|posix_memalign|strdup|strndup|asprintf)[(] src/base/(mem|json).c use base/mem.h, which counts
 free[(]                                         src/base/(mem|json).c  use mem_free
+json_real[(]                                    src/base/json.c      use json_number: jansson drops what is not finite
 (printf|puts|putchar|perror|vprintf)[(]         src/cli/.*           the library never prints: use fans_fail or base/log.h
 (stdout|stderr)[^A-Za-z0-9_]                    src/cli/.*           the library never prints: use fans_fail or base/log.h
 (exit|_exit|abort|quick_exit|setenv|putenv)[(]  src/cli/.*           the process belongs to the caller: use fans_fail

@@ -14,8 +14,12 @@ data:   base nn data
 learn:  base nn env data learn
 algo:   base nn env data learn algo
 train:  base nn env data learn algo train
-report: base learn report
-cli:    base nn env data learn algo train report cli
+deploy: base nn env data learn algo train deploy
+api:    base nn env data learn algo train deploy api
+report: base learn algo report
+film:   base nn env data learn algo train report film
+live:   base nn env data learn algo train report film live
+cli:    base nn env data learn algo train deploy api report film live cli
 '
 
 bad=0

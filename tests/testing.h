@@ -52,6 +52,25 @@ static inline void fail_every_allocation(int (*attempt)(void))
     }
 }
 
+/* Appends a line to the table `name` in the folder RESULTS, with `head` on top; nothing without it.
+ */
+static inline void note_result(const char *name, const char *head, const char *format, ...)
+{
+    char path[512];
+    const char *folder = getenv("RESULTS");
+    va_list args;
+    if (!folder) return;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fresh = access(path, F_OK);
+    FILE *f = fopen(path, "a");
+    assert_non_null(f);
+    if (fresh) fprintf(f, "%s\n", head);
+    va_start(args, format);
+    vfprintf(f, format, args);
+    va_end(args);
+    assert_int_equal(fclose(f), 0);
+}
+
 /* A new folder below TMPDIR. */
 static inline const char *temporary_folder(char *out, size_t size)
 {

@@ -1,6 +1,8 @@
 """The steps of bench_nn in PyTorch, each in its best form and thread setting: prints "name seconds".
 
-    python nn_torch.py [seconds per measurement] [name …]
+    python nn_torch.py [seconds per measurement] [--cpu] [name …]
+
+With --cpu: processor time on one thread, for a machine on which other programs run, too.
 
 Eager mode, fused Adam, masks folded into the first-layer weights. The twin critics and the masked
 decoders are tried as separate networks, as batched products with the bank in front, and (decoders) as
@@ -8,6 +10,7 @@ one wide first layer; the fastest counts. Whatever a form saves us, it saves her
 without the resets that ours handles.
 """
 import sys
+import time
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +18,8 @@ import torch.nn.functional as F
 from common import LayerNorm, Scale, clock, hard_concrete, param
 
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
-ONLY = sys.argv[2:]
+CPU = "--cpu" in sys.argv
+ONLY = [x for x in sys.argv[2:] if x != "--cpu"]
 
 
 def adam(params, lr=3e-4):
@@ -185,10 +189,60 @@ def fnvae(encoder, width, dense, wide):
     return step
 
 
+# ---- what an update from pixels adds: DrQ-v2's encoder and its layer, batch 128, 3 frames, 64x64 -----
+
+def pixels(views, last):
+    """As DrQ-v2 does it: frames joined as bytes, padded and sampled at random offsets, then scaled."""
+    B, frames, side, pad, kept = 128, 3, 64, 3, 2000
+    kept_frames = torch.randint(0, 256, (kept, 3 * views, side, side), dtype=torch.uint8)
+    order = torch.channels_last if last else torch.contiguous_format
+    channels, layers = 3 * views * frames, []
+    for k in range(4):
+        layers += [torch.nn.Conv2d(channels if k == 0 else 32, 32, 3, stride=2 if k == 0 else 1), torch.nn.ReLU()]
+    eye = torch.nn.Sequential(*layers).to(memory_format=order)
+
+    def reader():
+        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(20000, 50), torch.nn.LayerNorm(50), torch.nn.Tanh())
+
+    reads, target = reader(), reader()
+    opts = [adam(eye.parameters()), adam(reads.parameters())]
+    at, nxt = torch.randint(0, kept, (2, B, frames))
+    eps = 1 / (side + 2 * pad)
+    line = torch.linspace(-1 + eps, 1 - eps, side + 2 * pad)[:side]
+    grid = torch.stack(torch.meshgrid(line, line, indexing="xy"), -1)
+
+    def film(rows):
+        x = F.pad(kept_frames[rows].reshape(B, channels, side, side).float(), (pad,) * 4, mode="replicate")
+        moved = grid + torch.randint(0, 2 * pad + 1, (B, 1, 1, 2)) * (2 * eps)
+        x = F.grid_sample(x, moved, padding_mode="zeros", align_corners=False)
+        return (x / 255 - 0.5).to(memory_format=order)
+
+    def film_cut(rows):
+        """The same by cutting each row out: fewer numbers are moved."""
+        x = F.pad(kept_frames[rows].reshape(B, channels, side, side).float(), (pad,) * 4, mode="replicate")
+        down, right = torch.randint(0, 2 * pad + 1, (2, B)).tolist()
+        x = torch.stack([x[i, :, d:d + side, r:r + side] for i, (d, r) in enumerate(zip(down, right))])
+        return (x / 255 - 0.5).to(memory_format=order)
+
+    def step(see=film_cut if last is not None else film):
+        with torch.no_grad():
+            y = target(eye(see(nxt)))
+        loss = 0.5 * ((reads(eye(see(at))) - y) ** 2).sum(1).mean()
+        for o in opts:
+            o.zero_grad()
+        loss.backward()
+        for o in opts:
+            o.step()
+
+    return step
+
+
 FORMS = {
     "sac": [lambda: sac(False), lambda: sac(True)],
     "sac-norm": [lambda: sac(False, True), lambda: sac(True, True)],
     "fnvae-64": [lambda: fnvae(128, 64, 128, False), lambda: fnvae(128, 64, 128, True)],
+    "pixels-1": [lambda: pixels(1, None), lambda: pixels(1, False), lambda: pixels(1, True)],
+    "pixels-2": [lambda: pixels(2, None), lambda: pixels(2, False), lambda: pixels(2, True)],
     "fnvae-512": [lambda: fnvae(256, 512, 512, False), lambda: fnvae(256, 512, 512, True)],
 }
 
@@ -197,10 +251,10 @@ for name, forms in FORMS.items():
     if ONLY and name not in ONLY:
         continue
     times = {}
-    for threads in sorted({1, cores}):
+    for threads in sorted({1} if CPU else {1, cores}):
         torch.set_num_threads(threads)
         for k, form in enumerate(forms):
-            times[threads, k] = clock(form(), BUDGET)
+            times[threads, k] = clock(form(), BUDGET, time.process_time if CPU else time.perf_counter)
     best = min(times, key=times.get)
     print(name, times[best], f"threads {best[0]}, form {best[1]}; all: "
           + ", ".join(f"{t}/{k}: {1e3 * x:.1f} ms" for (t, k), x in times.items()), flush=True)

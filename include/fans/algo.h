@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below changes. FANS refuses a library built for another number. */
-#define FANS_ALGO_ABI 1
+#define FANS_ALGO_ABI 4
 
 struct nn_backend;
 struct pool;
@@ -43,6 +43,10 @@ typedef struct fans_movements {
     int count;
 } fans_movements;
 
+/* What a training tells of when factors may change (train.told): each first step of a segment; that
+ * it may be with each episode; or nothing, and then there are no segments. */
+typedef enum { FANS_TELLS_BOUNDARIES, FANS_TELLS_EPISODES, FANS_TELLS_NOTHING } fans_tells;
+
 /* The options of one of the algorithm's groups, read from the config. */
 typedef struct fans_taken {
     const fans_option_group *group;
@@ -55,8 +59,10 @@ typedef struct fans_algo_setup {
     int replicas, worlds;
     int64_t steps;                /* of the whole training, per replica; 0: it will not learn */
     const uint64_t *seeds;        /* [replicas] */
+    bool pixels;                  /* env.pixels: learn from pixels, not from obs */
     const fans_env_info *info;    /* dimensions, horizon, factors */
     const fans_movements *moving; /* [replicas] */
+    fans_tells tells;             /* what moments say of segments */
     const fans_taken *taken;      /* the algorithm's groups in order; ends with group NULL */
     struct nn_backend *backend;   /* for built-in algorithms: where networks run, … */
     struct pool *pool;            /* … shared threads, … */
@@ -71,15 +77,17 @@ FANS_API void *fans_options(const fans_algo_setup *setup, const char *section);
 typedef struct fans_moment {
     const float *obs;       /* (rows, obs_dim) */
     const double *factors;  /* (rows, factor_count): the truth; for oracles only */
-    const int64_t *segment; /* (rows): which stretch of constant factors, from 0 */
-    const uint8_t *change;  /* (rows): 1 if the coming step is the first of a segment */
+    const int64_t *segment; /* (rows): which stretch of constant factors, from 0, … */
+    const uint8_t *change;  /* (rows): 1 if the coming step is the first of one; as `tells` says */
+    const uint8_t *pixels;  /* (rows, views, height, width, 3): RGB; NULL without env.pixels */
 } fans_moment;
 
 /* What a step led to. */
 typedef struct fans_outcome {
     const float *reward; /* (rows) */
     const uint8_t *terminated, *truncated;
-    const float *next_obs; /* (rows, obs_dim): the successor, even at the end of an episode */
+    const float *next_obs;      /* (rows, obs_dim): the successor, even at the end of an episode */
+    const uint8_t *next_pixels; /* (rows, views, height, width, 3), or NULL: likewise */
 } fans_outcome;
 
 typedef void fans_scalar_fn(void *user, const char *name, double value);
@@ -121,6 +129,9 @@ typedef struct fans_algo_def {
     int abi; /* FANS_ALGO_ABI */
     const char *name, *help;
     fans_told told;
+    bool piecewise; /* it needs factors that stay for a while: a task where one moves at every step
+                       is refused */
+    bool wants_pixels; /* it can learn from what cameras see: without, env.pixels is refused */
 
     /* Its config sections, ended by NULL, and presets, ended by {0}. Optional. */
     fans_option_group_fn *const *groups;
@@ -157,6 +168,11 @@ typedef struct fans_algo_def {
     /* The belief about the hidden factors of one row at the last `act`, `*n` numbers, for reports.
      * Optional. */
     const float *(*belief)(void *agent, int row, int *n);
+
+    /* The probability that a factor of a row has changed within its last `steps` steps, as of the
+     * last `act`; for an algorithm that finds out by itself. NAN: it was told. Optional; without
+     * it, an algorithm that is `piecewise` is refused where nothing is told. */
+    double (*changed)(void *agent, int row, int64_t steps);
 
     /* Writes files for people into a seed's folder, with every checkpoint. Optional. */
     int (*leave)(void *agent, int replica, const char *folder);

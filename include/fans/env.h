@@ -56,6 +56,9 @@ typedef struct fans_moving {
     int choices;          /* 0: anything in between */
     const double *values; /* [choices], times `scale` */
     double scale;
+    bool flows;   /* it may change at every step */
+    bool drawn;   /* its values are drawn anew, whatever they were before */
+    double every; /* steps between changes, on average; INFINITY: it never changes */
 } fans_moving;
 
 /* A number in the config's [env] section. */

@@ -13,6 +13,8 @@
  * So it is an agent (learn/agent.h) whose context is the belief about theta. Stored beliefs grow
  * stale as q_phi learns, so all are refreshed now and then. The policy sees the compact
  * representation (learn/compact.h). */
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "algo/registry.h"
@@ -20,6 +22,7 @@
 #include "base/json.h"
 #include "learn/agent.h"
 #include "learn/compact.h"
+#include "learn/hypotheses.h"
 #include "learn/inference.h"
 
 enum { FILTER, PRIOR };       /* the option `belief` */
@@ -27,12 +30,17 @@ enum { DECODER, OWN_MODEL };  /* the option `reward_model` */
 enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
 
 #define FANSRL_OPTIONS(X)                                                                        \
-    X(INT, initial, 5000, 0, 1000000000,                                                         \
-      "steps of a seed with random actions, to learn the graph")                                 \
+    X(INT, initial, 0, 0, 1000000000,                                                            \
+      "steps of a seed with random actions, to learn the graph; 0: 8 windows, at least 5000")    \
     X(INT, model_every, 25, 1, 1000000, "after that, steps of a seed between model updates")     \
     X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                             \
     X(INT, refresh, 500, 0, 1000000000, "steps of a seed between refreshes of stored beliefs")   \
     X(CHOICE, belief, 0, "filter|prior", "correct beliefs by every step, or only predict them")  \
+    X(REAL, doubt, 0, 0, 0.5,                                                                    \
+      "probability that a segment starts afresh, weighed against carrying on; 0: never")         \
+    X(REAL, hazard, 0.005, 0, 0.5,                                                               \
+      "train.told = nothing: expected probability of a change in a step; 0: none is looked for") \
+    X(CHOICE, points, 0, "bocpd|cusum", "train.told = nothing: how changes are found")           \
     X(FLAG, normalize, true, "show beliefs in units of their overall spread")                    \
     X(REAL, floor, 0.5, 1e-6, 1e6, "lower bound on the belief's scale")                          \
     X(FLAG, log_std, false, "also show the belief's log standard deviations")                    \
@@ -50,6 +58,7 @@ typedef struct fansrl {
     fnvae_options *fo;
     const fans_env_info *info;
     int replicas, worlds, rows, width; /* width: numbers of a belief */
+    bool untold;                       /* it finds out by itself where segments begin */
     agent *agent;
     inference theta;
     causal_graph *graph;
@@ -62,12 +71,22 @@ typedef struct fansrl {
     arena *memory;
 } fansrl;
 
+static bool is_graph_fixed(const fansrl *a)
+{
+    return agent_steps(a->agent) - a->worlds >= a->o->initial;
+}
+
 /* ---- living ---------------------------------------------------------------------------------- */
 
 static void start(void *self)
 {
     fansrl *a = self;
     for (int i = 0; i < a->rows; i++) belief_reset(a->theta.belief, i);
+}
+
+static const fans_moment *moment_of(void *self, const fans_moment *told)
+{
+    return points_moment(((fansrl *)self)->theta.points, told);
 }
 
 /* Predicts theta. */
@@ -102,10 +121,45 @@ static int note(void *self, const fans_moment *before, const float *action, cons
     fansrl *a = self;
     int rc = inference_note(&a->theta, before, action, o, learn);
     if (rc < 0) return rc;
+    if (a->untold) points_ended(a->theta.points, o);
     undo_correction(a, numbers);
     if (!learn || !any_ended(a, o)) return 0;
     belief_finish(a->theta.belief);
     inference_beliefs(&a->theta, a->width, ends);
+    return 0;
+}
+
+static void keep_weights(const void *self, float *to)
+{
+    const fansrl *a = self;
+    for (int i = 0; i < a->rows; i++) belief_weights(a->theta.belief, i, to + i * HYPOTHESES_KINDS);
+}
+
+static void keep_points(const void *self, float *to)
+{
+    points_keep(((const fansrl *)self)->theta.points, to);
+}
+
+static int tick_fansrl(void *self, const context_batch *b, tick *t, nn_var *numbers)
+{
+    const fansrl *a = self;
+    (void)b;
+    if (a->o->doubt > 0)
+        return fans_fail(FANS_EINVAL,
+                         "fans.doubt = %g: two beliefs are not one program yet; train "
+                         "with fans.doubt = 0 to export it",
+                         a->o->doubt);
+    if (a->untold)
+        return fans_fail(FANS_EINVAL,
+                         "train.told = nothing: its beliefs are not one program yet; train with "
+                         "boundaries or episodes to export it");
+    if (!is_graph_fixed(a))
+        return fans_fail(FANS_EINVAL,
+                         "its causal graph is not found yet: train it for more than fans.initial = "
+                         "%d steps",
+                         a->o->initial);
+    belief_tick(a->theta.belief, a->o->belief == FILTER, t);
+    *numbers = nn_slice(t->out[TICK_belief], 0, a->width);
     return 0;
 }
 
@@ -232,6 +286,15 @@ static int refresh_all(fansrl *a)
     return 0;
 }
 
+/* Stored beliefs, and points by them, and then beliefs that know the points. */
+static int find_points(fansrl *a)
+{
+    int rc = refresh_all(a);
+    if (rc < 0 || !a->untold) return rc;
+    rc = points_find(a->theta.points, a->pool);
+    return rc < 0 ? rc : refresh_all(a);
+}
+
 /* Learns model and graph; at the end, fixes the graph and finds the compact representations. */
 static int learn_graph(fansrl *a)
 {
@@ -244,21 +307,26 @@ static int learn_graph(fansrl *a)
         find_reach(a, r);
         compact_find(&a->seen, r, a->o->compact ? a->graph : NULL);
     }
-    return refresh_all(a);
+    return find_points(a);
 }
 
-static bool is_graph_fixed(const fansrl *a)
+/* Whether the steps since the start have doubled. */
+static bool is_doubled(const fansrl *a)
 {
-    return agent_steps(a->agent) - a->worlds >= a->o->initial;
+    int64_t now = agent_steps(a->agent), mark = a->o->initial;
+    while (mark > 0 && 2 * mark <= now) mark *= 2;
+    return mark > a->o->initial && now - a->worlds < mark;
 }
 
 static int update(void *self)
 {
     fansrl *a = self;
     if (!is_graph_fixed(a)) return learn_graph(a);
+    if (a->untold) points_split(a->theta.points);
     int64_t updates = (int64_t)agent_rounds(a->agent, a->o->model_every) * a->o->model_updates;
     int rc = a->relabel && updates > 0 ? relabel_look(a->relabel, agent_steps(a->agent)) : 0;
     if (rc == 0) rc = inference_learn(&a->theta, updates, a->windows, a->pool);
+    if (rc == 0 && a->untold && is_doubled(a)) return find_points(a);
     return rc == 0 && agent_rounds(a->agent, a->o->refresh) ? refresh_all(a) : rc;
 }
 
@@ -274,18 +342,51 @@ static void free_fansrl(void *self)
     mem_free(a);
 }
 
+enum { LEAST_INITIAL = 5000, INITIAL_WINDOWS = 8 }; /* of each world */
+
+/* The window and the initial steps, where the options leave them open: the initial steps hold eight
+ * windows. The tasks of all replicas have the same window (shape), so the first speaks for all. */
+static int find_sizes(const fans_algo_setup *s, fansrl_options *o, fnvae_options *fo,
+                      int *too_short)
+{
+    int all = INITIAL_WINDOWS * s->worlds;
+    int rc = fnvae_find_window(fo, s->moving->list, s->moving->count,
+                               o->initial ? o->initial / all : INT_MAX, too_short);
+    int64_t initial = (int64_t)all * fo->window;
+    if (rc == 0 && o->initial == 0)
+        o->initial = (int)(initial > LEAST_INITIAL ? initial : LEAST_INITIAL);
+    return rc;
+}
+
+static void shape(const fans_algo_setup *s, text *out)
+{
+    fnvae_options o = {.order = 2};
+    int too_short;
+    fnvae_find_window(&o, s->moving->list, s->moving->count, INT_MAX, &too_short);
+    text_add(out, "window %d\n", o.window);
+}
+
 static int check_options(const fansrl *a)
 {
+    if (a->o->doubt > 0 && (a->fo->mixed || a->o->belief == PRIOR))
+        return fans_fail(FANS_EINVAL,
+                         "fans.doubt = %g: needs belief = filter and two encoders "
+                         "(fnvae.mixed = false)",
+                         a->o->doubt);
+    if (a->untold && (a->fo->mixed || a->o->belief == PRIOR || a->o->doubt > 0))
+        return fans_fail(FANS_EINVAL,
+                         "train.told = nothing: fans needs belief = filter, doubt = 0 and two "
+                         "encoders (fnvae.mixed = false) to find out what changes");
     if (a->fo->observed)
         return fans_fail(FANS_EINVAL,
                          "fnvae.observed = true: fans infers the factors; to show them "
                          "to an agent, use --algo oracle");
-    if (a->o->initial < (int64_t)8 * a->fo->window * a->worlds)
+    if (a->o->initial < (int64_t)INITIAL_WINDOWS * a->fo->window * a->worlds)
         return fans_fail(
             FANS_EINVAL,
             "fans.initial = %d: too few steps to learn from; each of %d worlds needs at "
-            "least 8 windows of fnvae.window = %d steps",
-            a->o->initial, a->worlds, a->fo->window);
+            "least %d windows of fnvae.window = %d steps",
+            a->o->initial, a->worlds, INITIAL_WINDOWS, a->fo->window);
     return 0;
 }
 
@@ -304,11 +405,13 @@ static int record(void *self, nn_graph *g, replay *r)
 {
     fansrl *a = self;
     fnvae_dims z = {a->info->obs_dim, a->info->act_dim, a->fo->p, a->fo->q};
+    points_options look = {(points_rule)a->o->points, a->o->hazard};
     int rc = 0;
     TRY(check_replay(a, r));
     TRY(causal_graph_new(&a->graph, z));
     TRY(causal_graph_name(a->graph, a->info->obs_names, a->info->act_names));
-    TRY(inference_record(&a->theta, g, r, 0, a->fo, z, a->o->log_std));
+    TRY(inference_record(&a->theta, g, r, 0, a->fo, z, a->o->log_std, a->o->doubt,
+                         a->untold ? &look : NULL));
 out:
     return rc;
 }
@@ -348,6 +451,7 @@ out:
 static void list_state(void *self, int r, state_list *s)
 {
     fansrl *a = self;
+    if (a->untold) points_state(a->theta.points, r, s);
     fnvae_state(a->theta.model, r, s);
     compact_state(&a->seen, r, s);
     state_add_number(s, "fans/windows", FANS_U64, &a->windows[r].drawn);
@@ -366,6 +470,12 @@ static void scalars(void *self, int r, fans_scalar_fn *emit, void *user)
     fansrl *a = self;
     fnvae_scalars(a->theta.model, r, emit, user);
     if (a->relabel) relabel_scalars(a->relabel, r, emit, user);
+}
+
+static double changed(void *self, int row, int64_t steps)
+{
+    const fansrl *a = agent_context(self);
+    return a->untold ? points_changed(a->theta.points, row, steps) : NAN;
 }
 
 static const float *belief_of(void *self, int row, int *n)
@@ -395,17 +505,24 @@ static int leave(void *self, int r, const char *folder)
 
 static context context_of(fansrl *a)
 {
+    bool keeps = a->untold || a->o->doubt > 0;
     return (context){.self = a,
                      .width = a->width,
                      .stored = true,
+                     .kept = keeps ? HYPOTHESES_KINDS : 0,
+                     .keep = a->untold ? keep_points
+                             : keeps   ? keep_weights
+                                       : NULL,
                      .hindsight = a->o->hindsight,
                      .hold = a->o->initial,
                      .held_by = "fans.initial",
                      .relabel = a->relabel,
                      .free = free_fansrl,
                      .start = start,
+                     .moment = a->untold ? moment_of : NULL,
                      .look = look,
                      .note = note,
+                     .tick = tick_fansrl,
                      .record = record,
                      .plan = plan,
                      .ready = ready,
@@ -416,9 +533,20 @@ static context context_of(fansrl *a)
                      .scalars = scalars};
 }
 
+static void warn(const fans_algo_setup *s, int right)
+{
+    const fnvae_options *o = fans_options(s, "fnvae");
+    text_add(s->warning,
+             "%sfnvae.window = %d spans fewer than %d segments of the slowest clock, and how they "
+             "follow "
+             "each other is hardly learned; %d steps would do, with fans.initial = %lld or more",
+             s->warning->length ? "; " : "", o->window, o->order + 2, right,
+             (long long)INITIAL_WINDOWS * right * s->worlds);
+}
+
 static int open_fansrl(void **agent_out, const fans_algo_setup *s)
 {
-    int rc = 0;
+    int rc = 0, too_short = 0;
     fansrl *a = mem_alloc(sizeof *a);
     if (!a) return FANS_ENOMEM;
     *a = (fansrl){.o = fans_options(s, "fans"),
@@ -427,15 +555,18 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
                   .pool = s->pool,
                   .replicas = s->replicas,
                   .worlds = s->worlds,
+                  .untold = s->tells == FANS_TELLS_NOTHING,
                   .rows = s->replicas * s->worlds};
     if (a->fo->p == 0) a->fo->p = DEFAULT_FACTORS;
     if (a->fo->q == 0) a->fo->q = DEFAULT_FACTORS;
     a->width = (a->fo->p + a->fo->q) * (a->o->log_std ? 2 : 1);
+    TRY(find_sizes(s, a->o, a->fo, &too_short));
     TRY(check_options(a));
     TRY(claim(a, s->seeds));
     TRY(relabel_new(&a->relabel, s, &a->o->relabel, "fans.relabel", model_of(a)));
     context c = context_of(a);
     rc = agent_new(&a->agent, s, &c); /* frees the context when it fails */
+    if (rc == 0 && too_short) warn(s, too_short);
     if (rc == 0) *agent_out = a->agent;
     return rc;
 out:
@@ -464,6 +595,8 @@ const fans_algo_def algo_fansrl = {.abi = FANS_ALGO_ABI,
                                    .groups = groups,
                                    .presets = presets,
                                    .open = open_fansrl,
+                                   .shape = shape,
                                    AGENT_FUNCTIONS,
                                    .belief = belief_of,
+                                   .changed = changed,
                                    .leave = leave};

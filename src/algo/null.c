@@ -24,6 +24,7 @@ static int act(void *agent, const fans_moment *now, bool explore, float *action)
 const fans_algo_def algo_null = {.abi = FANS_ALGO_ABI,
                                  .name = "null",
                                  .help = "no action at all",
+                                 .wants_pixels = true, /* which it ignores, as all else */
                                  .open = open_agent,
                                  .close = mem_free,
                                  .act = act};

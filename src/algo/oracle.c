@@ -13,6 +13,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "learn/agent.h"
+#include "learn/pixels.h"
+#include "learn/truth.h"
 
 #define ORACLE_OPTIONS(X)                                                        \
     X(INT, delay, 0, 0, 1000000,                                                 \
@@ -34,38 +36,6 @@ typedef struct truth {
     const replay *replay;
 } truth;
 
-/* ---- how factors are shown ------------------------------------------------------------------- */
-
-static int width_of(const fans_moving *m)
-{
-    return m->choices ? m->choices : 1;
-}
-
-static int width_of_all(const fans_movements *moving)
-{
-    int width = 0;
-    for (int k = 0; k < moving->count; k++) width += width_of(&moving->list[k]);
-    return width;
-}
-
-static void show(const fans_moving *m, double value, float *to)
-{
-    for (int i = 0; i < m->choices; i++) to[i] = value == m->values[i] * m->scale;
-    if (m->choices) return;
-    double middle = (m->low + m->high) / 2, half = (m->high - m->low) / 2;
-    *to = half > 0 ? (float)((value - middle) / half) : 0;
-}
-
-static void show_all(const truth *t, int i, const double *factors, float *to)
-{
-    const fans_movements *moving = &t->moving[i / t->worlds];
-    for (int k = 0; k < moving->count; k++) {
-        const fans_moving *m = &moving->list[k];
-        show(m, factors[m->factor], to);
-        to += width_of(m);
-    }
-}
-
 /* ---- the context ----------------------------------------------------------------------------- */
 
 static void start(void *self)
@@ -80,8 +50,21 @@ static int look(void *self, const fans_moment *now, float *numbers)
     for (int i = 0; i < t->rows; i++) {
         t->since[i] = now->change[i] ? 0 : t->since[i] + 1;
         if (t->since[i] >= t->delay)
-            show_all(t, i, now->factors + i * t->factor_count, numbers + i * t->width);
+            truth_show(&t->moving[i / t->worlds], now->factors + i * t->factor_count,
+                       numbers + i * t->width);
     }
+    return 0;
+}
+
+/* The factors are an input. */
+static int tick_truth(void *self, const context_batch *b, tick *t, nn_var *numbers)
+{
+    const truth *x = self;
+    (void)b;
+    if (x->delay > 0)
+        return fans_fail(FANS_ENOSUP, "oracle.delay = %d: only an oracle without delay is exported",
+                         x->delay);
+    *numbers = t->in[TICK_factors] = nn_input(t->g, tick_inputs[TICK_factors].name, 1, 1, x->width);
     return 0;
 }
 
@@ -106,7 +89,7 @@ static void reward_factors(const void *self, int replica, float *which)
     const fans_movements *moving = &t->moving[replica];
     for (int k = 0; k < moving->count; k++) {
         bool reward = t->info->factors[moving->list[k].factor].kind == FANS_REWARD;
-        for (int i = width_of(&moving->list[k]); i > 0; i--) *which++ = reward;
+        for (int i = truth_width(&moving->list[k]); i > 0; i--) *which++ = reward;
     }
 }
 
@@ -179,7 +162,7 @@ static void free_truth(void *self)
 
 static void shape(const fans_algo_setup *setup, text *out)
 {
-    text_add(out, "%d numbers shown", width_of_all(setup->moving));
+    text_add(out, "%d numbers shown", truth_width_of_all(setup->moving));
 }
 
 static context context_of(truth *t)
@@ -190,6 +173,7 @@ static context context_of(truth *t)
                  .free = free_truth,
                  .start = start,
                  .look = look,
+                 .tick = t->width > 0 ? tick_truth : NULL,
                  .carried = list_carried};
     use_relabel(t, &c);
     return c;
@@ -199,6 +183,11 @@ static int open_oracle(void **out, const fans_algo_setup *s)
 {
     oracle_options *o = fans_options(s, "oracle");
     int rc = 0;
+    if (s->pixels && o->relabel > 0)
+        return fans_fail(
+            FANS_ENOSUP,
+            "oracle.relabel = %g: its reward model reads the state, not pixels; set it to 0",
+            o->relabel);
     truth *t = mem_alloc(sizeof *t);
     if (!t) return FANS_ENOMEM;
     *t = (truth){.moving = s->moving,
@@ -207,7 +196,7 @@ static int open_oracle(void **out, const fans_algo_setup *s)
                  .factor_count = s->info->factor_count,
                  .rows = s->replicas * s->worlds,
                  .worlds = s->worlds,
-                 .width = width_of_all(s->moving)};
+                 .width = truth_width_of_all(s->moving)};
     relabel_model m = {t, expect_reward, observed_reward, .which = reward_factors};
     TRY((t->since = mem_alloc((size_t)t->rows * sizeof *t->since)) ? 0 : FANS_ENOMEM);
     if (t->width > 0) TRY(relabel_new(&t->relabel, s, &o->relabel, "oracle.relabel", m));
@@ -221,12 +210,14 @@ out:
 }
 
 static fans_option_group_fn *const groups[] = {oracle_option_group, relabel_option_group,
-                                               sac_option_group, replay_option_group, NULL};
+                                               sac_option_group,    pixels_option_group,
+                                               replay_option_group, NULL};
 
 const fans_algo_def algo_oracle = {.abi = FANS_ALGO_ABI,
                                    .name = "oracle",
                                    .help = "soft actor-critic that sees the true factors",
                                    .told = FANS_TOLD_TRUTH,
+                                   .wants_pixels = true,
                                    .groups = groups,
                                    .open = open_oracle,
                                    .shape = shape,

@@ -41,6 +41,7 @@ static void list_state(void *agent, int replica, state_list *s)
 const fans_algo_def algo_random = {.abi = FANS_ALGO_ABI,
                                    .name = "random",
                                    .help = "uniform random actions",
+                                   .wants_pixels = true, /* which it ignores, as all else */
                                    .open = open_agent,
                                    .close = mem_free,
                                    .act = act,

@@ -101,3 +101,18 @@ int algo_find(const fans_algo_def **out, const char *name)
     return fans_fail(FANS_EINVAL, "there is no algorithm '%s'%s (see `fans list algos`)", name,
                      nearest_hint(&near));
 }
+
+const char *algo_told_of(const char *name)
+{
+    for (int i = 0; i < algo_count(); i++)
+        if (!strcmp(algo_at(i)->name, name)) return algo_told(algo_at(i));
+    return "–";
+}
+
+const char *algo_told_in(const char *told, const char *tells)
+{
+    static const char *const less[] = {"episodes", "nothing"};
+    for (int i = 0; i < 2 && !strcmp(told, "boundaries"); i++)
+        if (!strncmp(tells, less[i], strlen(less[i]))) return less[i];
+    return told;
+}

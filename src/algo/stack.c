@@ -2,13 +2,15 @@
  *
  * With the state, policy and critics read the k steps before it, the latest first: observation,
  * action, reward, terminated; then for each whether it is of the same episode. Zeros stand in for
- * missing steps. Batches gather the steps from the replay, so nothing more is stored. */
+ * missing steps. Batches gather the steps from the replay, so nothing more is stored. From pixels,
+ * steps are actions and rewards: the frames are stacked as all methods stack them. */
 #include <string.h>
 
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/agent.h"
+#include "learn/pixels.h"
 
 enum { MOST = 1000 };
 #define STACK_OPTIONS(X) \
@@ -51,13 +53,37 @@ static int note(void *self, const fans_moment *before, const float *action, cons
     return 0;
 }
 
-static nn_var record(void *self, stage *t, const replay *r, int batch, bool next)
+/* The same, one tick later: the step is known once its successor is seen. */
+static int tick_stack(void *self, const context_batch *b, tick *t, nn_var *numbers)
+{
+    const stack *s = self;
+    int older = s->k - 1;
+    nn_var seen = t->in[TICK_seen];
+    tick_slot *obs = tick_carry(t, "obs before", s->d);
+    tick_slot *steps = tick_carry(t, "steps", s->k * s->step);
+    tick_slot *same = tick_carry(t, "same", s->k);
+    nn_list all =
+        NN_IN(obs->before, t->in[TICK_last_action], t->in[TICK_reward], t->in[TICK_terminated]);
+    nn_list flags = NN_IN(nn_affine(seen, 0, 1));
+    (void)b;
+    if (older > 0) all.var[all.count++] = nn_slice(steps->before, 0, older * s->step);
+    if (older > 0) flags.var[flags.count++] = nn_slice(same->before, 0, older);
+    obs->after = t->in[TICK_obs];
+    steps->after = tick_choose(seen, nn_concat(all), steps->before);
+    same->after = nn_mul(nn_concat(flags), seen);
+    *numbers = nn_concat(NN_IN(steps->after, same->after));
+    return 0;
+}
+
+static context_numbers record(void *self, const context_batch *b, bool next)
 {
     stack *s = self;
-    s->replay = r;
-    stage_rows(t, &s->at[next], "steps before", 1, batch, s->k);
-    stage_numbers(t, &s->same[next], "same episode", 1, batch, s->k);
-    return nn_concat(NN_IN(replay_gather(r, s->at[next].var), s->same[next].var));
+    s->replay = b->replay;
+    stage_rows(b->inputs, &s->at[next], "steps before", 1, b->B, s->k);
+    stage_numbers(b->inputs, &s->same[next], "same episode", 1, b->B, s->k);
+    nn_var steps = replay_gather(s->replay, s->at[next].var);
+    nn_var numbers = nn_concat(NN_IN(steps, s->same[next].var));
+    return (context_numbers){numbers, numbers};
 }
 
 static void fill_rows(const stack *s, int replica, const int32_t *rows, bool next)
@@ -66,7 +92,7 @@ static void fill_rows(const stack *s, int replica, const int32_t *rows, bool nex
     int32_t *at = rows_of(&s->at[next], replica);
     float *flags = numbers_of(&s->same[next], replica);
     for (size_t b = 0; b < s->at[next].each; b += (size_t)s->k) {
-        replay_before(s->replay, replica, *rows++, s->k, at + b, same);
+        replay_before(s->replay, replica, *rows++, s->k, at + b, NULL, same);
         for (int k = 0; k < s->k; k++) flags[b + (size_t)k] = same[k];
     }
 }
@@ -91,17 +117,19 @@ static void show(const void *self, int replica, units obs, units steps)
 static int open_stack(void **out, const fans_algo_setup *setup)
 {
     const fans_env_info *z = setup->info;
+    int d = setup->pixels ? 0 : z->obs_dim; /* frames are what pixels are stacked as */
     stack *s = mem_alloc(sizeof *s);
     if (!s) return FANS_ENOMEM;
     *s = (stack){.k = ((stack_options *)fans_options(setup, "stack"))->steps,
                  .rows = setup->replicas * setup->worlds,
-                 .d = z->obs_dim,
+                 .d = d,
                  .m = z->act_dim,
-                 .step = z->obs_dim + z->act_dim + 2};
+                 .step = d + z->act_dim + 2};
     context c = {.self = s,
                  .width = s->k * (s->step + 1),
                  .free = mem_free,
                  .note = note,
+                 .tick = tick_stack,
                  .numbers = record,
                  .fill = fill,
                  .units = show};
@@ -109,12 +137,13 @@ static int open_stack(void **out, const fans_algo_setup *setup)
 }
 
 static fans_option_group_fn *const groups[] = {stack_option_group, sac_option_group,
-                                               replay_option_group, NULL};
+                                               pixels_option_group, replay_option_group, NULL};
 
 const fans_algo_def algo_stack = {.abi = FANS_ALGO_ABI,
                                   .name = "stack",
                                   .help = "soft actor-critic that sees its last steps",
                                   .told = FANS_TOLD_NOTHING,
+                                  .wants_pixels = true,
                                   .groups = groups,
                                   .open = open_stack,
                                   AGENT_FUNCTIONS};

@@ -25,6 +25,7 @@ const char *config_get(const config *c, const char *section, const char *key);
 
 /* Was section.key last set by the config.ini of a run, which may come from elsewhere? */
 #define CONFIG_OF_RUN "# resolved by fans "
+#define CONFIG_ASKED  "# asked for as "
 bool config_is_of_run(const config *c, const char *section, const char *key);
 
 /* Prefixes this thread's message with the place that set section.key (or any key of the section,

@@ -1,13 +1,13 @@
 /* json.c - reading and writing JSON files. */
 #include "base/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/os.h"
-#include "base/text.h"
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -31,6 +31,11 @@ static bool has_failed(void)
     bool had = failed;
     failed = false;
     return had;
+}
+
+json_t *json_number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
 }
 
 int json_check(void)
@@ -69,6 +74,18 @@ char *json_text(const json_t *value)
     if (!s) fans_fail(FANS_ENOMEM, "out of memory while writing JSON");
     free(s);
     return copy;
+}
+
+int json_add_line(text *out, const json_t *value)
+{
+    char *s = value ? json_dumps(value, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6)) : NULL;
+    if (!s || has_failed()) {
+        free(s);
+        return fans_fail(FANS_ENOMEM, "out of memory while writing JSON");
+    }
+    text_add(out, "%s", s);
+    free(s);
+    return 0;
 }
 
 int json_read_file(json_t **out, const char *path)

@@ -7,6 +7,11 @@
 
 #include <jansson.h>
 
+#include "base/text.h"
+
+/* A number; null where it is not finite, which JSON cannot say and jansson would leave out. */
+json_t *json_number(double x);
+
 /* Fails if a value of this thread was not built completely; for values that are not written. */
 int json_check(void);
 
@@ -16,6 +21,9 @@ int json_write_file(const char *path, const json_t *value);
 
 /* The same as text, to be freed with mem_free; NULL on failure, with the error noted. */
 char *json_text(const json_t *value);
+
+/* Appends it in one line, keys in the order in which they were set, six digits per number. */
+int json_add_line(text *out, const json_t *value);
 
 /* Reads a JSON file; free with json_decref. Errors name the file, the line and what is wrong. */
 int json_read_file(json_t **out, const char *path);

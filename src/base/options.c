@@ -75,6 +75,16 @@ void option_print_range(const option *o, text *out)
     }
 }
 
+const char *option_kind(const option *o)
+{
+    static const char *const kinds[] = {[FANS_OPTION_REAL] = "number",
+                                        [FANS_OPTION_INT] = "whole number",
+                                        [FANS_OPTION_FLAG] = "true or false",
+                                        [FANS_OPTION_CHOICE] = "choice",
+                                        [FANS_OPTION_STRING] = "text"};
+    return kinds[o->kind];
+}
+
 static int refuse(const option *o, const char *value)
 {
     text range = {0};

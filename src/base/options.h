@@ -23,6 +23,9 @@ void options_dump(const option_group *g, const char *section, const void *option
 /* Appends the default of one option as it is written in a config file. */
 void option_print_initial(const option *o, text *out);
 
+/* "number", "whole number", "true or false", "choice" or "text" */
+const char *option_kind(const option *o);
+
 /* The range or the words that an option takes, for help texts and messages. */
 void option_print_range(const option *o, text *out);
 

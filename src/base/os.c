@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -189,6 +191,35 @@ void os_open_many(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+void os_hold_signals(sigset_t *before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigset_t held;
+    sigfillset(&held);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&held, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+void os_release_signals(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+int os_identify(const char *path, os_identity *out)
+{
+    struct stat at;
+    if (stat(path, &at))
+        return fans_fail(FANS_EIO, "%s: cannot be read: %s", path, strerror(errno));
+    *out = (os_identity){at.st_dev, at.st_ino};
+    return 0;
+}
+
+bool os_has_room(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at != MAP_FAILED && munmap(at, bytes) == 0;
+}
+
 double os_now(void)
 {
     struct timespec t;
@@ -230,4 +261,12 @@ int os_program_folder(char *out, size_t size)
     if ((size_t)snprintf(out, size, "%s", path) >= size)
         return fans_fail(FANS_EIO, "the path is too long: %s", path);
     return 0;
+}
+
+/* std::set_terminate */
+__attribute__((weak)) extern os_uncaught *_ZSt13set_terminatePFvvE(os_uncaught *handler);
+
+os_uncaught *os_on_uncaught(os_uncaught *handler)
+{
+    return _ZSt13set_terminatePFvvE ? _ZSt13set_terminatePFvvE(handler) : NULL;
 }

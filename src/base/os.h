@@ -2,6 +2,7 @@
 #ifndef BASE_OS_H
 #define BASE_OS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,26 @@ int os_open_append(const char *path, int *fd);
 
 /* Raises the limit of open files to the most that the system allows. */
 void os_open_many(void);
+
+/* Keep the host's signal handlers off the calling thread, and off threads that it starts meanwhile,
+ * which inherit this. Faults of the thread itself, such as SIGSEGV, are still delivered; all others
+ * wait. */
+void os_hold_signals(sigset_t *before);
+void os_release_signals(const sigset_t *before);
+
+/* What runs where a C++ library throws and nobody catches, if a C++ runtime is loaded; returns what
+ * ran there before. It must not return. */
+typedef void os_uncaught(void);
+os_uncaught *os_on_uncaught(os_uncaught *handler);
+
+/* What tells files and folders apart, however their paths are written. */
+typedef struct os_identity {
+    uint64_t device, inode;
+} os_identity;
+int os_identify(const char *path, os_identity *out);
+
+/* Whether this process may still have so many bytes of addresses (ulimit -v). */
+bool os_has_room(size_t bytes);
 
 /* Seconds on a monotonic clock. */
 double os_now(void);

@@ -110,6 +110,17 @@ int pool_threads(const pool *p)
     return p->threads;
 }
 
+/* Without the host's signals: see gemm_enter. */
+static bool start_threads(pool *p)
+{
+    sigset_t before;
+    os_hold_signals(&before);
+    while (p->started < p->threads - 1 && pthread_create(&p->ids[p->started], NULL, work, p) == 0)
+        p->started++;
+    os_release_signals(&before);
+    return p->started == p->threads - 1;
+}
+
 int pool_new(pool **out, int threads)
 {
     int cores = os_cores();
@@ -123,12 +134,10 @@ int pool_new(pool **out, int threads)
     p->spin = threads <= cores;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
-    for (; p->started < threads - 1; p->started++) {
-        if (pthread_create(&p->ids[p->started], NULL, work, p)) {
-            int reached = p->started + 2;
-            pool_free(p);
-            return fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", reached, threads);
-        }
+    if (!start_threads(p)) {
+        int reached = p->started + 2;
+        pool_free(p);
+        return fans_fail(FANS_ENOMEM, "cannot start thread %d of %d", reached, threads);
     }
     *out = p;
     return 0;

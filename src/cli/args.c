@@ -17,9 +17,25 @@ typedef struct parsing {
     int words; /* seen so far */
 } parsing;
 
-static bool is_word(const arg *a)
+static struct {
+    args_reader *reader;
+    void *user;
+} asked;
+
+void args_read(args_reader *reader, void *user)
+{
+    asked.reader = reader;
+    asked.user = user;
+}
+
+bool arg_is_word(const arg *a)
 {
     return a->kind == ARG_KIND_WORD || a->kind == ARG_KIND_MAYBE || a->kind == ARG_KIND_WORDS;
+}
+
+bool arg_repeats(const arg *a)
+{
+    return a->kind == ARG_KIND_WORDS || a->kind == ARG_KIND_MANY || a->kind == ARG_KIND_PLUGIN;
 }
 
 /* ---- help ------------------------------------------------------------------------------------ */
@@ -31,11 +47,11 @@ static void add_usage(const arg *a, text *out)
 {
     if (a->kind == ARG_KIND_MAYBE)
         text_add(out, "[%s]", a->value);
-    else if (is_word(a))
-        text_add(out, "%s%s", a->value, a->kind == ARG_KIND_WORDS ? "..." : "");
+    else if (arg_is_word(a))
+        text_add(out, "%s%s", a->value, arg_repeats(a) ? "..." : "");
     else
         text_add(out, "[--%s%s%s]%s", a->name, a->value ? " " : "", a->value ? a->value : "",
-                 a->kind == ARG_KIND_MANY || a->kind == ARG_KIND_PLUGIN ? "..." : "");
+                 arg_repeats(a) ? "..." : "");
 }
 
 /* Breaks the line where it would be too wide. */
@@ -62,6 +78,7 @@ static const struct {
 #define X(name, help) {#name, help},
 #include "cli/commands.h"
 #undef X
+    {"help", "explain a command and its options"},
     {"model fit", "fit the model to data, by default of random actions"},
     {"model eval", "evaluate a fitted model on new data"},
 };
@@ -75,7 +92,7 @@ static const char *command_help(const char *command)
 
 static void left_of(const arg *a, char *out, size_t size)
 {
-    if (is_word(a))
+    if (arg_is_word(a))
         snprintf(out, size, "%s", a->value);
     else
         snprintf(out, size, "%s--%s %s", strcmp(a->name, "out") ? "" : "-o, ", a->name,
@@ -186,7 +203,7 @@ static const arg *find_option(const parsing *p, const char *given)
     nearest near = {.word = name, .prefix = "--"};
     for (size_t i = 0; i < p->count; i++) {
         const arg *a = &p->args[i];
-        if (is_word(a)) continue;
+        if (arg_is_word(a)) continue;
         if (!strcmp(a->name, name)) return a;
         nearest_offer(&near, a->name);
     }
@@ -221,7 +238,7 @@ static const arg *next_word(const parsing *p)
     int place = 0;
     for (size_t i = 0; i < p->count; i++) {
         const arg *a = &p->args[i];
-        if (is_word(a) && (place++ == p->words || a->kind == ARG_KIND_WORDS)) return a;
+        if (arg_is_word(a) && (place++ == p->words || a->kind == ARG_KIND_WORDS)) return a;
     }
     return NULL;
 }
@@ -238,7 +255,7 @@ static int check_words(const parsing *p)
 {
     int place = 0;
     for (size_t i = 0; i < p->count; i++)
-        if (is_word(&p->args[i]) && place++ >= p->words && p->args[i].kind != ARG_KIND_MAYBE)
+        if (arg_is_word(&p->args[i]) && place++ >= p->words && p->args[i].kind != ARG_KIND_MAYBE)
             return fans_fail(CLI_USAGE, "%s is missing: %s", p->args[i].value, p->args[i].help);
     return 0;
 }
@@ -246,6 +263,10 @@ static int check_words(const parsing *p)
 int args_parse(const char *command, const arg *args, size_t count, int argc, char **argv)
 {
     parsing p = {.command = command, .args = args, .count = count};
+    if (asked.reader) {
+        asked.reader(asked.user, &(args_table){command, command_help(command), args, count});
+        return 1;
+    }
     for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return print_help(&p);
     bool options = true;

@@ -82,4 +82,19 @@ typedef struct arg {
  * with a message that names the command; or another error. */
 int args_parse(const char *command, const arg *args, size_t count, int argc, char **argv);
 
+/* What a command takes, for manuals and for the shells' completion. */
+typedef struct args_table {
+    const char *command, *help;
+    const arg *args;
+    size_t count;
+} args_table;
+
+/* args_parse gives its table to `reader` instead of parsing, and returns 1; NULL: it parses again.
+ */
+typedef void args_reader(void *user, const args_table *table);
+void args_read(args_reader *reader, void *user);
+
+bool arg_is_word(const arg *a); /* by position */
+bool arg_repeats(const arg *a);
+
 #endif

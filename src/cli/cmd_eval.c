@@ -29,16 +29,16 @@ int cmd_eval(int argc, char **argv)
     if (rc) return rc;
     TRY(session_look(&s, folder, &settings, threads));
     TRY((returns = mem_alloc((size_t)episodes * sizeof *returns)) ? 0 : FANS_ENOMEM);
-    TRY(training_eval(s.trainings[0], episodes, (uint64_t)seed, returns, NULL, NULL));
+    TRY(training_eval(s.trainings[0], episodes, (uint64_t)seed, returns));
     json_t *list = json_array();
     for (int i = 0; i < episodes; i++) {
         mean += returns[i] / episodes;
-        json_array_append_new(list, json_real(returns[i]));
+        json_array_append_new(list, json_number(returns[i]));
     }
     for (int i = 0; i < episodes; i++) square += (returns[i] - mean) * (returns[i] - mean);
     double sd = episodes > 1 ? sqrt(square / (episodes - 1)) : 0;
-    TRY(cli_write_json(
-        json, json_pack("{s:f, s:f, s:o}", "mean_return", mean, "sd", sd, "returns", list)));
+    TRY(cli_write_json(json, json_pack("{s:o, s:o, s:o}", "mean_return", json_number(mean), "sd",
+                                       json_number(sd), "returns", list)));
     printf("%s: return %.2f", folder, mean);
     if (episodes > 1) printf(" ± %.2f", sd);
     printf(" over %d episode%s\n", episodes, plural(episodes));

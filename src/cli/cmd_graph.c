@@ -1,13 +1,18 @@
-/* cmd_graph.c - fans graph: shows a learned graph as text, SVG, Graphviz or JSON. */
+/* cmd_graph.c - fans graph: shows a learned or the true graph as text, SVG, Graphviz or JSON, and
+ * compares two. */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/error.h"
 #include "base/folder.h"
 #include "base/os.h"
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/table.h"
+#include "learn/causal_pair.h"
 #include "train/model_run.h"
 #include "train/run.h"
+#include "train/true_graph.h"
 
 typedef void export_fn(const causal_graph *g, text *out);
 
@@ -47,11 +52,21 @@ out:
     return rc;
 }
 
-/* An agent writes its graph to its run folder, as JSON. */
+static int read_file(causal_graph **out, const char *path)
+{
+    json_t *found = NULL;
+    int rc = json_read_file(&found, path);
+    if (rc == 0 && (rc = causal_from_json(out, found)) < 0) fans_fail_within(rc, "%s", path);
+    json_decref(found);
+    return rc;
+}
+
+/* A file that --json wrote; or a folder: an agent writes its graph there, as JSON. */
 static int read_graph(causal_graph **out, const char *given)
 {
     char path[RUN_PATH], folder[RUN_PATH];
-    json_t *found = NULL;
+    size_t n = strlen(given);
+    if (n > 5 && !strcmp(given + n - 5, ".json")) return read_file(out, given);
     if (run_find(given, folder) < 0) snprintf(folder, sizeof folder, "%s", given);
     if (snprintf(path, sizeof path, "%s/graph.json", folder) >= (int)sizeof path)
         return fans_fail(FANS_EIO, "%s: the path is too long", folder);
@@ -59,17 +74,83 @@ static int read_graph(causal_graph **out, const char *given)
     if (rc == 0) rc = os_exists(path);
     if (rc < 0) return rc;
     if (rc == 0) return read_model(out, folder);
-    rc = json_read_file(&found, path);
-    if (rc == 0 && (rc = causal_from_json(out, found)) < 0) fans_fail_within(rc, "%s", path);
-    json_decref(found);
+    return read_file(out, path);
+}
+
+static int read_truth(causal_graph **out, const char *path, const text_list *settings)
+{
+    text lines = {0};
+    for (int i = 0; i < settings->count; i++) text_add(&lines, "%s\n", settings->items[i]);
+    int rc = text_done(&lines);
+    if (rc == 0) rc = true_graph(out, path, lines.s);
+    text_free(&lines);
+    return rc;
+}
+
+/* ---- two graphs ------------------------------------------------------------------------------ */
+
+static void add_score(table *t, const char *name, const causal_score *s)
+{
+    char cell[4][16];
+    snprintf(cell[0], sizeof cell[0], "%d", s->hits);
+    snprintf(cell[1], sizeof cell[1], "%d", s->missing);
+    snprintf(cell[2], sizeof cell[2], "%d", s->extra);
+    snprintf(cell[3], sizeof cell[3], "%.3f", s->f1);
+    table_row(t, name, cell[0], cell[1], cell[2], cell[3]);
+}
+
+static void print_edge(void *user, const char *cause, const char *effect, bool extra)
+{
+    (void)user;
+    printf("  %s %s -> %s\n", extra ? "+" : "-", cause, effect);
+}
+
+static void list_edge(void *user, const char *cause, const char *effect, bool extra)
+{
+    json_t *lists = user;
+    json_array_append_new(json_object_get(lists, extra ? "extra" : "missing"),
+                          json_pack("[s, s]", cause, effect));
+}
+
+static json_t *pair_json(const causal_graph *a, const causal_graph *b, const causal_pair *p)
+{
+    json_t *figures = json_pack("{s:f, s:f, s:f, s:i, s:i, s:[], s:[]}", "f1", p->all.f1,
+                                "precision", p->all.precision, "recall", p->all.recall, "shd",
+                                p->all.shd, "hits", p->all.hits, "extra", "missing");
+    if (figures) causal_pair_edges(a, b, list_edge, figures);
+    return figures;
+}
+
+static int compare(const causal_graph *a, const causal_graph *b, const char *json)
+{
+    table t = {0};
+    causal_pair p;
+    int rc = 0;
+    TRY(causal_pair_of(&p, a, b));
+    TRY(cli_write_json(json, pair_json(a, b, &p)));
+    table_row(&t, "mask", "in both", "missing", "extra", "F1");
+    for (int k = 0; k < CAUSAL_MASK_COUNT; k++)
+        if (causal_pairs(k)) add_score(&t, causal_mask_names[k], &p.mask[k]);
+    add_score(&t, "touched", &p.touched);
+    add_score(&t, "all", &p.all);
+    TRY(table_print(&t));
+    causal_pair_edges(a, b, print_edge, NULL);
+out:
+    table_free(&t);
     return rc;
 }
 
 int cmd_graph(int argc, char **argv)
 {
-    const char *folder, *svg = NULL, *dot = NULL, *json = NULL;
+    const char *folder, *other = NULL, *svg = NULL, *dot = NULL, *json = NULL;
+    bool truth = false;
+    text_list settings = {0};
     const arg args[] = {
-        ARG_WORD("DIR", &folder, "folder of a fitted model, or of a run with a graph"),
+        ARG_WORD("GRAPH", &folder,
+                 "folder of a fitted model or of a run with a graph, or a file that --json wrote"),
+        ARG_MAYBE("OTHER", &other, "another one: which edges it has more and less"),
+        ARG_FLAG("truth", &truth, "GRAPH is a config: the true graph of its task"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "with --truth: override a config key"),
         ARG_PLUGIN,
         ARG_TEXT("svg", "F", &svg, "draw the graph to the file F"),
         ARG_TEXT("dot", "F", &dot, "write the graph to the file F for Graphviz"),
@@ -77,9 +158,18 @@ int cmd_graph(int argc, char **argv)
     };
     int rc = args_parse("graph", ARGS(args), argc, argv);
     if (rc) return rc;
-    causal_graph *g = NULL;
+    causal_graph *g = NULL, *h = NULL;
     text shown = {0};
-    TRY(read_graph(&g, folder));
+    if (other && (svg || dot))
+        return fans_fail(CLI_USAGE, "graph: --svg and --dot draw one graph, not two");
+    if (settings.count && !truth)
+        return fans_fail(CLI_USAGE, "graph: --set changes a config: only with --truth");
+    TRY(truth ? read_truth(&g, folder, &settings) : read_graph(&g, folder));
+    if (other) {
+        TRY(read_graph(&h, other));
+        TRY(compare(g, h, json));
+        goto out;
+    }
     TRY(export_to(g, causal_svg, svg));
     TRY(export_to(g, causal_dot, dot));
     TRY(cli_write_json(json, causal_json(g)));
@@ -91,5 +181,6 @@ int cmd_graph(int argc, char **argv)
 out:
     text_free(&shown);
     causal_graph_free(g);
+    causal_graph_free(h);
     return rc;
 }

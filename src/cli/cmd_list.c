@@ -77,6 +77,15 @@ static json_t *list_names(const char *head, const char *const *names, int n, tab
     return list;
 }
 
+static void list_cameras(const fans_env_info *info, table *out)
+{
+    char line[64];
+    if (info->views < 1) return;
+    snprintf(line, sizeof line, "%d of %d x %d pixels, for env.pixels", info->views, info->width,
+             info->height);
+    table_row(out, "  cameras", "", "", "", line);
+}
+
 static int list_env(const task *t, table *out, json_t *rows)
 {
     const fans_env_info *info = &t->info;
@@ -87,16 +96,19 @@ static int list_env(const task *t, table *out, json_t *rows)
     table_row(out, t->def->name, obs, act, horizon, t->def->help);
     json_t *observed = list_names("  observations", info->obs_names, info->obs_dim, out);
     json_t *acted = list_names("  actions", info->act_names, info->act_dim, out);
+    list_cameras(info, out);
     json_t *factors = json_array(), *options = json_array();
     int bad = 0;
     for (int i = 0; i < info->factor_count; i++)
         bad |= json_array_append_new(factors, list_factor(&info->factors[i], out));
     for (int i = 0; i < t->def->option_count; i++)
         bad |= json_array_append_new(options, list_env_option(&t->def->options[i], out));
-    json_t *row = json_pack("{ss si si si ss so so so so}", "name", t->def->name, "observations",
-                            info->obs_dim, "actions", info->act_dim, "horizon", info->horizon,
-                            "help", t->def->help, "observation_names", observed, "action_names",
-                            acted, "factors", factors, "options", options);
+    json_t *row =
+        json_pack("{ss si si si ss s{si si si} so so so so}", "name", t->def->name, "observations",
+                  info->obs_dim, "actions", info->act_dim, "horizon", info->horizon, "help",
+                  t->def->help, "cameras", "views", info->views, "height", info->height, "width",
+                  info->width, "observation_names", observed, "action_names", acted, "factors",
+                  factors, "options", options);
     bad |= json_array_append_new(rows, row);
     return bad ? fans_fail(FANS_ENOMEM, "out of memory") : 0;
 }
@@ -135,12 +147,6 @@ static int list_ops(const char *one, table *out, json_t *rows)
 
 /* ---- options: every key of a config file ----------------------------------------------------- */
 
-static const char *const kinds[] = {[FANS_OPTION_REAL] = "number",
-                                    [FANS_OPTION_INT] = "whole number",
-                                    [FANS_OPTION_FLAG] = "true or false",
-                                    [FANS_OPTION_CHOICE] = "choice",
-                                    [FANS_OPTION_STRING] = "text"};
-
 static int list_option(const option_group *g, const option *o, table *out, json_t *rows)
 {
     text initial = {0}, range = {0};
@@ -153,7 +159,7 @@ static int list_option(const option_group *g, const option *o, table *out, json_
         table_row(out, path, initial.s, range.s, o->help);
         json_t *row =
             json_pack("{ss ss ss ss ss ss}", "section", g->section, "key", o->name, "type",
-                      kinds[o->kind], "default", initial.s, "range", range.s, "help", o->help);
+                      option_kind(o), "default", initial.s, "range", range.s, "help", o->help);
         if (json_array_append_new(rows, row)) rc = fans_fail(FANS_ENOMEM, "out of memory");
     }
     text_free(&initial);
@@ -258,15 +264,16 @@ static void markdown_env(const json_t *env, text *out)
     static const column options[] = {{"name", "option"},     {"low", "from"},     {"high", "to"},
                                      {"initial", "default"}, {"help", "meaning"}, {0}};
     const char *name, *help;
-    int observations, actions, horizon;
+    int observations, actions, horizon, views, height, width;
     json_t *f, *o;
-    json_unpack((json_t *)env, "{ss ss si si si so so}", "name", &name, "help", &help,
-                "observations", &observations, "actions", &actions, "horizon", &horizon, "factors",
-                &f, "options", &o);
+    json_unpack((json_t *)env, "{ss ss si si si s{si si si} so so}", "name", &name, "help", &help,
+                "observations", &observations, "actions", &actions, "horizon", &horizon, "cameras",
+                "views", &views, "height", &height, "width", &width, "factors", &f, "options", &o);
     text_add(out, "\n## %s\n\n", name);
     markdown_sentence(out, help);
     text_add(out, " %d observations, %d actions, %d steps an episode.\n", observations, actions,
              horizon);
+    if (views > 0) text_add(out, "For `env.pixels`: %d × %d × %d pixels.\n", views, height, width);
     if (json_array_size(f)) markdown_table(out, f, factors, NULL);
     if (json_array_size(o)) markdown_table(out, o, options, NULL);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/os.h"
 #include "cli/args.h"
 #include "cli/cli.h"
@@ -100,6 +101,10 @@ static int fit_prepare(fit *k)
     if (!k->data && k->m.data.transitions < k->m.o.window)
         TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
                       k->m.data.transitions, k->m.o.window));
+    if (k->m.window_lacking)
+        log_warning("fnvae.window = %d spans fewer than %d segments of the slowest clock; %d steps "
+                    "would do",
+                    k->m.o.window, k->m.o.order + 2, k->m.window_lacking);
     if (k->report < 0) k->report = isatty(STDERR_FILENO) ? (k->m.o.updates + 19) / 20 : 0;
     TRY(fit_data(k));
     TRY(model_run_make(&k->m, k->device, precision, k->threads));
@@ -142,7 +147,7 @@ static json_t *costs_json(const fnvae *f)
 {
     json_t *out = json_object();
     for (int i = 0; i < FNVAE_COST_COUNT; i++)
-        json_object_set_new(out, fnvae_cost_names[i], json_real(fnvae_cost(f, i, 0)));
+        json_object_set_new(out, fnvae_cost_names[i], json_number(fnvae_cost(f, i, 0)));
     return out;
 }
 
@@ -155,7 +160,7 @@ static int fit_finish(fit *k, double seconds)
     json_t *figures = model_eval_json(&k->m, &e);
     json_object_set_new(figures, "device", json_string(nn_backend_name(k->m.backend)));
     json_object_set_new(figures, "precision", json_string(k->precision));
-    json_object_set_new(figures, "seconds", json_real(seconds));
+    json_object_set_new(figures, "seconds", json_number(seconds));
     json_object_set_new(figures, "costs", costs_json(k->m.f));
     json_object_set_new(figures, "bytes", json_integer((json_int_t)nn_graph_bytes(k->m.graph)));
     TRY(cli_write_json(k->json, figures));

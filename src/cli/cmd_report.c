@@ -82,7 +82,9 @@ static int add_method(table *out, const char *task, const json_t *m, const json_
     TRY(text_done(&gain));
     TRY(text_done(&r2));
     TRY(text_done(&touched));
-    table_row(out, task ? task : "?", name ? name : "?", seeds, gain.s, scored, r2.s, touched.s);
+    table_row(out, task ? task : "?", name ? name : "?",
+              json_string_value(json_object_get(m, "told")), seeds, gain.s, scored, r2.s,
+              touched.s);
 out:
     text_free(&gain);
     text_free(&r2);
@@ -96,7 +98,7 @@ static int print_short(const json_t *figures)
     const json_t *insights = json_object_get(figures, "insights");
     table out = {0};
     int rc = 0;
-    table_row(&out, "task", "method", "seeds", "return", "score", "R² after 10 steps",
+    table_row(&out, "task", "method", "told", "seeds", "return", "score", "R² after 10 steps",
               "factors act on");
     for (size_t i = 0; i < json_array_size(tasks); i++) {
         const json_t *task = json_array_get(tasks, i), *methods = json_object_get(task, "methods");
@@ -121,6 +123,8 @@ int cmd_report(int argc, char **argv)
         ARG_WORDS("DIR", &folders, "a run, or a folder that contains runs"),
         ARG_TEXT("out", "F", &file, "HTML file to write (report.html)"),
         ARG_TEXT("title", "T", &title, "title of the page"),
+        ARG_INT("smooth", &c.smooth, 1, 100000,
+                "episodes that curves are smoothed over (a thirtieth of a run, from 5 to 100)"),
         ARG_FLAG("skip", &c.skip, "leave out runs that are damaged, with a warning each"),
         ARG_JSON(&json),
     };

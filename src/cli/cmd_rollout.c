@@ -222,12 +222,13 @@ static summary summarise(const rollout *r)
 static int write_json(const rollout *r, const summary *s)
 {
     json_t *returns = json_array();
-    for (int i = 0; i < r->episodes; i++) json_array_append_new(returns, json_real(r->returns[i]));
+    for (int i = 0; i < r->episodes; i++)
+        json_array_append_new(returns, json_number(r->returns[i]));
     json_t *figures = json_pack("{ss ss si si sf sf so}", "environment", r->task->def->name,
                                 "policy", r->policy, "seed", r->seed, "episodes", r->episodes,
                                 "mean", s->mean, "sd", s->sd, "returns", returns);
     if (figures && !isnan(s->success))
-        json_object_set_new(figures, "success", json_real(s->success));
+        json_object_set_new(figures, "success", json_number(s->success));
     return cli_write_json(r->json, figures);
 }
 

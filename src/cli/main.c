@@ -7,35 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/os.h"
 #include "cli/cli.h"
-#include "cli/table.h"
-
-typedef struct command {
-    const char *name, *help;
-    command_fn *run;
-} command;
-
-static const command commands[] = {
-#define X(name, help) {#name, help, cmd_##name},
-#include "cli/commands.h"
-#undef X
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
-static int print_help(void)
-{
-    printf("fans - reinforcement learning in worlds that change\n\n"
-           "usage: fans COMMAND [arguments]\n"
-           "       fans help COMMAND\n\n");
-    table lines = {.indent = 2};
-    for (int i = 0; i < COMMANDS; i++) table_row(&lines, commands[i].name, commands[i].help);
-    table_row(&lines, "help", "explain a command and its options");
-    table_row(&lines, "--version", "print the version");
-    int rc = table_print(&lines);
-    table_free(&lines);
-    return rc;
-}
 
 static int print_version(void)
 {
@@ -43,42 +16,18 @@ static int print_version(void)
     return 0;
 }
 
-static const command *find_command(const char *name)
-{
-    nearest near = {.word = name};
-    for (int i = 0; i < COMMANDS; i++) {
-        if (!strcmp(name, commands[i].name)) return &commands[i];
-        nearest_offer(&near, commands[i].name);
-    }
-    nearest_offer(&near, "help");
-    const char *hint = nearest_hint(&near);
-    fans_fail(CLI_USAGE, "unknown command '%s'%s", name, *hint ? hint : "; `fans help` lists them");
-    return NULL;
-}
-
+/* `fans --help model fit` is `fans help model fit`. */
 static bool asks_for_help(const char *word)
 {
     return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
-/* `fans help model fit` is `fans model fit --help`. */
-static int help(int argc, char **argv)
-{
-    char *words[] = {NULL, "--help"};
-    if (argc == 0 || asks_for_help(argv[0])) return print_help();
-    const command *c = find_command(argv[0]);
-    if (!c) return CLI_USAGE;
-    if (argc > 2) return fans_fail(CLI_USAGE, "help: '%s' is one argument too many", argv[2]);
-    words[0] = argc > 1 ? argv[1] : words[1];
-    return c->run(argc, words);
-}
-
 static int run(int argc, char **argv)
 {
     if (argc < 2) return fans_fail(CLI_USAGE, "no command given; `fans help` lists them");
-    if (asks_for_help(argv[1])) return help(argc - 2, argv + 2);
+    if (asks_for_help(argv[1])) return cmd_help(argc - 2, argv + 2);
     if (!strcmp(argv[1], "--version")) return print_version();
-    const command *c = find_command(argv[1]);
+    const cli_command *c = command_find(argv[1]);
     return c ? c->run(argc - 2, argv + 2) : CLI_USAGE;
 }
 
@@ -145,16 +94,12 @@ static void catch_crash(int signal_number)
         sigaction(signal_number, &then, NULL);
 }
 
-/* std::set_terminate, if a C++ runtime is loaded. */
-typedef void terminate_fn(void);
-__attribute__((weak)) extern terminate_fn *_ZSt13set_terminatePFvvE(terminate_fn *fn);
-
 static void prepare_process(void)
 {
     void *here;
     hold_descriptors();
     backtrace(&here, 1); /* loads what throwing needs while there is memory */
-    if (_ZSt13set_terminatePFvvE) _ZSt13set_terminatePFvvE(give_up);
+    os_on_uncaught(give_up);
     catch_crash(SIGSEGV);
     catch_crash(SIGBUS);
     catch_crash(SIGABRT);
@@ -172,7 +117,7 @@ int main(int argc, char **argv)
 #endif
     prepare_process();
     int rc = run(argc, argv);
-    if (rc > CLI_SIGNAL) return rc;
+    if (rc == CLI_LEFT || rc > CLI_SIGNAL) return rc;
     if (rc >= 0) rc = finish_output();
     if (rc < 0) fprintf(stderr, "fans: %s\n", fans_error());
     return rc >= 0 ? 0 : is_usage(rc) ? 2 : 1;

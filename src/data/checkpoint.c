@@ -28,9 +28,7 @@ struct checkpoint {
     text header;
     char *file; /* header and numbers */
     size_t capacity;
-    size_t at;     /* end of the numbers so far */
-    char *staging; /* an item to be compressed */
-    size_t largest;
+    size_t at; /* end of the numbers so far */
     ZSTD_CCtx *zstd;
 };
 
@@ -44,15 +42,13 @@ static int enlarge(char **memory, size_t *size, size_t wanted)
 
 int checkpoint_fit(checkpoint *c, const state_list *s)
 {
-    size_t largest = 1, capacity = 4096 + 512 * s->count;
+    size_t capacity = 4096 + 512 * s->count;
     int rc = 0;
     for (size_t i = 0; i < s->count; i++) {
         size_t n = state_item_bytes(&s->items[i]);
         capacity += s->items[i].compress ? ZSTD_compressBound(n) : n;
-        if (n > largest) largest = n;
     }
     TRY(enlarge(&c->file, &c->capacity, capacity));
-    TRY(enlarge(&c->staging, &c->largest, largest));
 out:
     return rc;
 }
@@ -77,7 +73,6 @@ void checkpoint_free(checkpoint *c)
     ZSTD_freeCCtx(c->zstd);
     text_free(&c->header);
     mem_free(c->file);
-    mem_free(c->staging);
     mem_free(c);
 }
 
@@ -94,14 +89,15 @@ static void print_shape(text *t, const state_item *item)
 static size_t put_item(checkpoint *c, const state_item *item, char *to, size_t room)
 {
     size_t n = state_item_bytes(item);
-    char *plain = item->compress ? c->staging : to;
+    if (item->compress) { /* a backend's arrays never are, so there is no copy to make */
+        size_t packed = ZSTD_compressCCtx(c->zstd, to, room, item->data, n, LEVEL);
+        return ZSTD_isError(packed) ? 0 : packed;
+    }
     if (item->graph)
-        nn_copy_out(item->graph, plain, item->data, n);
+        nn_copy_out(item->graph, to, item->data, n);
     else
-        memcpy(plain, item->data, n);
-    if (!item->compress) return n;
-    size_t packed = ZSTD_compressCCtx(c->zstd, to, room, plain, n, LEVEL);
-    return ZSTD_isError(packed) ? 0 : packed;
+        memcpy(to, item->data, n);
+    return n;
 }
 
 /* Arrays are ordered by alignment, as readers expect: 8 bytes, then 4, then 1. Compressed arrays
@@ -144,7 +140,7 @@ static int write_header(text *t, const state_list *s, const char *kind, const si
         at += sizes[i];
     }
     text_add(t, "}");
-    while ((t->length + 8) % 8) text_add(t, " ");
+    text_add(t, "%*s", (int)((8 - t->length % 8) % 8), ""); /* numbers begin at a multiple of 8 */
     return text_done(t);
 }
 
@@ -364,6 +360,18 @@ int checkpoint_peek(const char *path, const char *name, int64_t *value)
     snprintf(item.name, sizeof item.name, "%s", name);
     int rc = open_file(&f, path);
     if (rc == 0) rc = load_plain(&f, path, &item, (char *)value);
+    close_file(&f);
+    return rc;
+}
+
+int checkpoint_length(const char *path, const char *name, int64_t *length)
+{
+    opened f;
+    const char *at;
+    size_t n = 0;
+    int rc = open_file(&f, path);
+    if (rc == 0) rc = find(&f, path, name, "U8", NULL, &at, &n);
+    *length = (int64_t)n;
     close_file(&f);
     return rc;
 }

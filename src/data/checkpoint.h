@@ -27,7 +27,8 @@ int checkpoint_write(checkpoint *c, const state_list *s, const char *kind, const
  * whole file is intact. */
 int checkpoint_read(const state_list *s, const char *kind, const char *path);
 
-/* Reads one number of a checkpoint, such as its step. */
+/* Reads one number of a checkpoint, such as its step; or only the length of an array. */
 int checkpoint_peek(const char *path, const char *name, int64_t *value);
+int checkpoint_length(const char *path, const char *name, int64_t *length);
 
 #endif

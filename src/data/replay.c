@@ -204,10 +204,21 @@ replay_row replay_at(const replay *r, int lane, int i)
                         .number = (int32_t)(at - base_of(r, lane / r->z.worlds))};
 }
 
+void replay_set_segment(replay *r, int lane, int i, int64_t segment)
+{
+    r->segment[place(r, lane, oldest(r, lane) + i)] = segment;
+}
+
 void *replay_beside(const replay *r, int lane, int i, int c)
 {
     const column *x = &r->beside[c];
     return (char *)x->data + place(r, lane, oldest(r, lane) + i) * x->width * x->size;
+}
+
+const void *replay_beside_row(const replay *r, int replica, int32_t number, int c)
+{
+    const column *x = &r->beside[c];
+    return (char *)x->data + (base_of(r, replica) + (size_t)number) * x->width * x->size;
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -236,38 +247,74 @@ void replay_draw(const replay *r, int replica, rng *stream, int n, int32_t *at, 
     }
 }
 
-/* A row in its lane's ring. */
+/* A row in its lane's ring, which lies in [first, end). Batches walk many rows: a step of a cursor
+ * divides nothing. */
 typedef struct cursor {
     const replay *r;
-    size_t lane, at;
+    size_t first, end, oldest, newest, at;
 } cursor;
 
 static cursor cursor_at(const replay *r, int replica, int32_t number)
 {
-    size_t at = base_of(r, replica) + (size_t)number;
-    return (cursor){r, at / (size_t)r->capacity, at};
+    size_t at = base_of(r, replica) + (size_t)number, n = (size_t)r->capacity, lane = at / n;
+    return (cursor){.r = r,
+                    .first = lane * n,
+                    .end = lane * n + n,
+                    .oldest = place(r, (int)lane, oldest(r, (int)lane)),
+                    .newest = place(r, (int)lane, r->head[lane] - 1),
+                    .at = at};
 }
 
 /* Move one row forward or back; false at the newest or oldest row. */
 static bool forward(cursor *c)
 {
-    size_t n = (size_t)c->r->capacity, newest = place(c->r, (int)c->lane, c->r->head[c->lane] - 1);
-    if (c->at == newest) return false;
-    c->at = c->lane * n + (c->at + 1) % n;
+    if (c->at == c->newest) return false;
+    c->at = c->at + 1 == c->end ? c->first : c->at + 1;
     return true;
 }
 
 static bool back(cursor *c)
 {
-    size_t n = (size_t)c->r->capacity, end = place(c->r, (int)c->lane, oldest(c->r, (int)c->lane));
-    if (c->at == end) return false;
-    c->at = c->lane * n + (c->at + n - 1) % n;
+    if (c->at == c->oldest) return false;
+    c->at = c->at == c->first ? c->end - 1 : c->at - 1;
     return true;
 }
 
 static int32_t number_of(const cursor *c, int replica)
 {
     return (int32_t)(c->at - base_of(c->r, replica));
+}
+
+/* The row so many rows later. */
+static int32_t number_after(cursor c, int replica, uint32_t rows)
+{
+    c.at += rows;
+    if (c.at >= c.end) c.at -= c.end - c.first;
+    return number_of(&c, replica);
+}
+
+/* Moves to the first step of the episode; returns the number of its steps that have successors. */
+static uint32_t enter_episode(cursor *c)
+{
+    uint32_t steps = 0;
+    for (cursor x = *c; back(&x) && !is_last(x.r, x.at);) *c = x;
+    for (cursor x = *c; !is_last(x.r, x.at) && forward(&x);) steps++;
+    return steps;
+}
+
+void replay_draw_episodes(const replay *r, int replica, rng *stream, int n, int count, int32_t *at,
+                          int32_t *next)
+{
+    replay_draw(r, replica, stream, n, at, next);
+    for (int i = 0; i < n; i++) {
+        cursor first = cursor_at(r, replica, at[i]);
+        uint32_t steps = enter_episode(&first);
+        for (int k = 1; k < count; k++) {
+            uint32_t step = rng_below(stream, steps);
+            at[k * n + i] = number_after(first, replica, step);
+            next[k * n + i] = number_after(first, replica, step + 1);
+        }
+    }
 }
 
 void replay_ahead(const replay *r, int replica, int n, const int32_t *at, int steps,
@@ -333,18 +380,34 @@ void replay_persist(const replay *r, int replica, int n, const int32_t *at, cons
     }
 }
 
-void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows, bool *same)
+void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows,
+                   int32_t *next, bool *same)
 {
     cursor c = cursor_at(r, replica, at);
     bool here = true, more = true;
     for (int k = 0; k < count;) {
+        int32_t successor = number_of(&c, replica);
         more = more && back(&c);
         if (more && is_last(r, c.at)) {
             here = false;
             continue;
         }
         rows[k] = more ? number_of(&c, replica) : -1;
-        same[k++] = more && here;
+        if (next) next[k] = more ? successor : -1;
+        if (same) same[k] = more && here;
+        k++;
+    }
+}
+
+void replay_film(const replay *r, int replica, int n, const int32_t *at, int count, int32_t *rows)
+{
+    for (int i = 0; i < n; i++) {
+        cursor c = cursor_at(r, replica, at[i]);
+        for (int k = count - 1; k >= 0; k--) {
+            rows[i * count + k] = number_of(&c, replica);
+            cursor before = c;
+            if (back(&before) && !is_last(r, before.at)) c = before;
+        }
     }
 }
 
@@ -377,12 +440,53 @@ bool replay_window(const replay *r, int lane, int i, int count, replay_step *ste
     return got == count;
 }
 
+int replay_segment(const replay *r, int lane, int i, int most, replay_step *steps)
+{
+    int64_t segment = replay_at(r, lane, i).segment;
+    int n = replay_rows(r, lane), got = 0;
+    for (int lived = 1; i > 0 && lived < most; i--) {
+        replay_row before = replay_at(r, lane, i - 1);
+        if (before.segment != segment) break;
+        lived += !before.last;
+    }
+    for (; got < most && i + 1 < n && replay_at(r, lane, i).segment == segment; i++)
+        if (!replay_at(r, lane, i).last) steps[got++] = step_at(r, lane, i);
+    return got;
+}
+
 int replay_list_steps(const replay *r, int lane, int *rows)
 {
     int n = replay_rows(r, lane), count = 0;
     for (int i = 0; i + 1 < n; i++)
         if (!replay_at(r, lane, i).last) rows[count++] = i;
     return count;
+}
+
+static replay_link link_at(const replay *r, int lane, int i)
+{
+    int n = replay_rows(r, lane);
+    if (i >= n) return (replay_link){.at = -1, .before = -1};
+    replay_row here = replay_at(r, lane, i);
+    replay_link x = {.at = here.number, .before = -1, .step = !here.last && i + 1 < n};
+    x.born = i == 0 && r->head[lane] == n;
+    x.first = x.born;
+    if (i == 0) return x;
+    replay_row before = replay_at(r, lane, i - 1);
+    x.before = before.number;
+    x.first = before.last;
+    return x;
+}
+
+void replay_draw_stretches(const replay *r, int replica, rng *stream, int n, int count,
+                           replay_link *out)
+{
+    int worlds = r->z.worlds;
+    for (int i = 0; i < n; i++) {
+        int lane = replica * worlds + (worlds > 1 ? (int)rng_below(stream, (uint32_t)worlds) : 0);
+        int more = replay_rows(r, lane) - count;
+        int from = more > 0 ? (int)rng_below(stream, (uint32_t)more + 1) : 0;
+        for (int k = 0; k < count; k++) out[k * n + i] = link_at(r, lane, from + k);
+    }
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -428,6 +532,11 @@ nn_var replay_terminated(const replay *r, nn_var rows)
 nn_var replay_gather_column(const replay *r, int c, nn_var at)
 {
     return nn_gather(r->beside[c].table, at);
+}
+
+nn_var replay_table(const replay *r, int c)
+{
+    return r->beside[c].table;
 }
 
 /* ---- the backend's copy ---------------------------------------------------------------------- */

@@ -58,13 +58,24 @@ typedef struct replay_row {
 } replay_row;
 replay_row replay_at(const replay *r, int lane, int i);
 
+/* Puts the row into another segment. Segments are consecutive: renumber the rows after it, too. */
+void replay_set_segment(replay *r, int lane, int i, int64_t segment);
+
 /* The values of a column in that row. After writing there, call replay_column_changed. */
 void *replay_beside(const replay *r, int lane, int i, int column);
+
+/* The values of a column in the row of that number. */
+const void *replay_beside_row(const replay *r, int replica, int32_t number, int column);
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /* Draws n steps of a replica uniformly: their rows and their successors'. */
 void replay_draw(const replay *r, int replica, rng *stream, int n, int32_t *at, int32_t *next);
+
+/* Draws n steps of a replica uniformly and, for each, `count` - 1 more of its episode, which may be
+ * the same: step k of episode i is at[k · n + i]. */
+void replay_draw_episodes(const replay *r, int replica, rng *stream, int n, int count, int32_t *at,
+                          int32_t *next);
 
 /* For each of n rows: the row `steps` later, or the last of its episode; the discounted sum of the
  * rewards up to there; and the discount of its value. */
@@ -82,9 +93,15 @@ void replay_hindsight(const replay *r, int replica, int n, const int32_t *at, in
 void replay_persist(const replay *r, int replica, int n, const int32_t *at, const int32_t *next,
                     int32_t *to);
 
-/* The `count` steps before a row, the latest first; -1 where the ring has none. `same` says whether
- * a step belongs to the row's episode. */
-void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows, bool *same);
+/* The `count` steps before a row, the latest first, and their successors; -1 where the ring has
+ * none. `same` says whether a step belongs to the row's episode. `next` and `same` may be NULL. */
+void replay_before(const replay *r, int replica, int32_t at, int count, int32_t *rows,
+                   int32_t *next, bool *same);
+
+/* For each of n rows: the last `count` rows of its episode up to the row itself, the oldest first;
+ * of a shorter episode, or where the ring has no more of it, its first row stands in for what is
+ * missing. Frame k of row i is rows[i · count + k]. */
+void replay_film(const replay *r, int replica, int n, const int32_t *at, int count, int32_t *rows);
 
 /* How many rows of its lane are older than a row, overwritten ones included. */
 int64_t replay_when(const replay *r, int replica, int32_t at);
@@ -101,8 +118,25 @@ typedef struct replay_step {
 /* `count` steps of a lane from row i; false if there are fewer. */
 bool replay_window(const replay *r, int lane, int i, int count, replay_step *steps);
 
+/* The steps of the segment around row i, a step with a successor: from its start or, if that is
+ * longer ago, from `most` - 1 steps before; at most `most`. Returns their number, at least 1. */
+int replay_segment(const replay *r, int lane, int i, int most, replay_step *steps);
+
 /* Lists the rows i of a lane that are steps with a successor; returns their number. */
 int replay_list_steps(const replay *r, int lane, int *rows);
+
+/* A row of a lifetime, ends of episodes included: the row after a step is its successor. */
+typedef struct replay_link {
+    int32_t at, before; /* this row and the one before; -1: none */
+    bool step;          /* not the last of its episode, and its successor is there */
+    bool first;         /* ... of its episode */
+    bool born;          /* ... of its lifetime */
+} replay_link;
+
+/* Draws n stretches of `count` consecutive rows of a replica: row k of stretch i is out[k · n + i].
+ * Of a lane with fewer rows all are taken, and the others are -1. */
+void replay_draw_stretches(const replay *r, int replica, rng *stream, int n, int count,
+                           replay_link *out);
 
 /* ---- tables for networks --------------------------------------------------------------------- */
 
@@ -115,6 +149,7 @@ nn_var replay_action(const replay *r, nn_var rows);
 nn_var replay_reward(const replay *r, nn_var rows);
 nn_var replay_terminated(const replay *r, nn_var rows);
 nn_var replay_gather_column(const replay *r, int column, nn_var at);
+nn_var replay_table(const replay *r, int column); /* for operators that gather in their own way */
 
 /* Sends what the backend's copy lacks. Call it before networks read the tables. */
 void replay_sync(replay *r);

@@ -72,6 +72,14 @@ void state_add_group(state_list *s, const char *prefix, nn_group *group, int rep
     }
 }
 
+void state_add_trained(state_list *s, nn_group *group, int replica)
+{
+    char name[96];
+    snprintf(name, sizeof name, "%s/steps", nn_group_name(group));
+    state_add_group(s, nn_group_name(group), group, replica);
+    state_add_number(s, name, FANS_U64, nn_group_steps(group));
+}
+
 static void add_hook(state_list *s, state_hook hook)
 {
     if (s->failed ||

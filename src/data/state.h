@@ -61,6 +61,9 @@ void state_add_bytes(state_list *s, const char *name, void *data, size_t n);
  * "prefix.m/name" and "prefix.v/name". */
 void state_add_group(state_list *s, const char *prefix, nn_group *group, int replica);
 
+/* The same under the group's own name, with the number of its optimiser's steps. */
+void state_add_trained(state_list *s, nn_group *group, int replica);
+
 /* Registers a function to call before items are saved, or after they were loaded. */
 void state_on_save(state_list *s, state_hook_fn *fn, void *arg);
 void state_on_load(state_list *s, state_hook_fn *fn, void *arg);

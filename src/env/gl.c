@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -120,7 +121,7 @@ static int find_display(const egl *e)
 static int open_egl(void)
 {
     egl e = {0};
-    void *library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_GLOBAL), *f;
+    void *library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL), *f;
     if (!library) return tried("no libEGL.so.1"), -1;
     if (find(library, &api.function, "eglGetProcAddress") ||
         find(library, &e.get_display, "eglGetDisplay") ||
@@ -152,7 +153,7 @@ static int open_osmesa(void)
     static const char *const names[] = {"libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so"};
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!library) return tried("no libOSMesa.so"), -1;
     if (find(library, &api.mesa_create, "OSMesaCreateContextExt") == 0 &&
         find(library, &api.mesa_destroy, "OSMesaDestroyContext") == 0 &&
@@ -166,18 +167,38 @@ static int open_osmesa(void)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
+/* Whether a GPU can draw. */
+static bool has_gpu(void)
+{
+    static const char *const devices[] = {"/dev/nvidiactl", "/dev/dri/renderD128", "/dev/dxg"};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        if (access(devices[i], F_OK) == 0) return true;
+    return false;
+}
+
+static void try_egl(void)
+{
+    if (api.kind == NO_GL && open_egl() == 0) api.kind = BY_EGL;
+}
+
+static void try_osmesa(void)
+{
+    if (api.kind == NO_GL && open_osmesa() == 0) api.kind = BY_OSMESA;
+}
+
+/* Without a GPU both draw by the same software, but EGL's driver makes all symbols of LLVM global:
+ * a program that loads another LLVM later, such as PyTorch's, then crashes. */
 static void choose(void)
 {
     const char *wish = getenv("FANS_GL");
-    int any = !wish || !*wish;
+    bool any = !wish || !*wish, gpu = has_gpu();
     if (!any && strcmp(wish, "egl") && strcmp(wish, "osmesa")) {
         tried("FANS_GL is neither egl nor osmesa");
         return;
     }
-    if ((any || !strcmp(wish, "egl")) && open_egl() == 0)
-        api.kind = BY_EGL;
-    else if ((any || !strcmp(wish, "osmesa")) && open_osmesa() == 0)
-        api.kind = BY_OSMESA;
+    if (any ? gpu : !strcmp(wish, "egl")) try_egl();
+    if (any || !strcmp(wish, "osmesa")) try_osmesa();
+    if (any && !gpu) try_egl();
 }
 
 int gl_new(gl **out)

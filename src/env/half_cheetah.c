@@ -12,11 +12,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "env/gauge.h"
 #include "env/mj.h"
 #include "env/picture.h"
+#include "env/raycast.h"
 #include "fans/env.h"
 
 enum { NQ = 9, NV = 9, OBS = NQ - 1 + NV, ACT = 6, HORIZON = 50, SUBSTEPS = 5 };
+enum { SIDE = 64 }; /* pixels of its camera */
 
 enum { WIND, GRAVITY, SPEED, JOINT, MOTOR, FRICTION, MASS, FACTORS };
 
@@ -46,6 +49,8 @@ typedef struct cheetah {
     sim *s; /* first, see mj.h */
     double factor[FACTORS];
     double *friction; /* (ngeom, 3) as compiled */
+    int camera;
+    raycast *eye; /* made when it first looks */
     picture *picture;
 } cheetah;
 
@@ -98,6 +103,7 @@ static void cheetah_close(void *env)
     cheetah *c = env;
     if (!c) return;
     picture_free(c->picture);
+    raycast_free(c->eye);
     sim_free(c->s);
     mem_free(c->friction);
     mem_free(c);
@@ -120,12 +126,16 @@ static int cheetah_open(void **env, fans_env_info *info, const double *options, 
     if (!c) return FANS_ENOMEM;
     TRY(sim_new(&c->s, "half_cheetah", "half_cheetah.xml"));
     TRY(keep_friction(c));
+    TRY(c->camera = sim_find(c->s, mjOBJ_CAMERA, "picture"));
     for (int i = 0; i < FACTORS; i++) c->factor[i] = factors[i].initial;
     *info = (fans_env_info){.obs_dim = OBS,
                             .act_dim = ACT,
                             .horizon = HORIZON,
                             .factors = factors,
                             .factor_count = FACTORS,
+                            .views = 1,
+                            .height = SIDE,
+                            .width = SIDE,
                             .obs_names = obs_names,
                             .act_names = act_names};
     *env = c;
@@ -177,10 +187,27 @@ static int cheetah_step(void *env, fans_rng *r, const float *action, float *obs,
     return 0;
 }
 
+/* The camera runs beside it; the floor's checker shows the speed. */
+static int cheetah_draw(void *env, uint8_t *pixels)
+{
+    cheetah *c = env;
+    int rc = c->eye ? 0 : raycast_new(&c->eye, c->s->m, SIDE, SIDE);
+    if (rc == 0) rc = sim_pose(c->s);
+    if (rc == 0) raycast_draw(c->eye, c->s->m, c->s->d, c->camera, pixels);
+    return rc;
+}
+
 static int cheetah_picture(void *env, int width, int height, uint8_t *rgb)
 {
     cheetah *c = env;
-    return picture_draw(&c->picture, c->s, width, height, rgb);
+    int rc = picture_draw(&c->picture, c->s, width, height, rgb);
+    const gauge gauges[] = {
+        {"target speed", "m/s", c->factor[SPEED], 5, GAUGE_WANTED},
+        {"speed", "m/s", c->s->d->qvel[0], 5, GAUGE_ACTUAL},
+        {"wind", "N", c->factor[WIND], 50, GAUGE_OUTSIDE},
+    };
+    if (rc == 0) gauges_draw(&(canvas){width, height, rgb}, gauges, c->factor[WIND] != 0 ? 3 : 2);
+    return rc;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -219,5 +246,6 @@ const fans_env_def env_half_cheetah = {
     .state_bytes = cheetah_state_bytes,
     .save = cheetah_save,
     .restore = cheetah_restore,
+    .draw = cheetah_draw,
     .picture = cheetah_picture,
 };

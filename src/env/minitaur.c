@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "env/gauge.h"
 #include "env/mj.h"
 #include "env/picture.h"
 #include "fans/env.h"
@@ -335,7 +336,13 @@ static int minitaur_step(void *env, fans_rng *r, const float *action, float *obs
 static int minitaur_picture(void *env, int width, int height, uint8_t *rgb)
 {
     minitaur *t = env;
-    return picture_draw(&t->picture, t->s, width, height, rgb);
+    int rc = picture_draw(&t->picture, t->s, width, height, rgb);
+    const gauge gauges[] = {
+        {"target speed", "m/s", t->factor[SPEED], 0.8, GAUGE_WANTED},
+        {"speed", "m/s", t->s->d->qvel[0], 0.8, GAUGE_ACTUAL},
+    };
+    if (rc == 0) gauges_draw(&(canvas){width, height, rgb}, gauges, 2);
+    return rc;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */

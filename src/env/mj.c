@@ -94,7 +94,8 @@ static int own_folder(char *out, size_t size)
 
 int sim_asset(char *path, size_t size, const char *asset)
 {
-    static const char *const below[] = {"/../share/fans/assets", "/assets", "/../assets"};
+    static const char *const below[] = {"/../share/fans/assets", "/../../share/fans/assets",
+                                        "/assets", "/../assets"};
     char folder[PATH_MAX];
     if (asset[0] == '/' && try_folder(path, size, "", "", asset + 1)) return 0;
     const char *chosen = getenv("FANS_ASSETS");

@@ -7,10 +7,13 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "env/gauge.h"
 #include "fans/env.h"
 
 static const double PI = 3.14159265358979323846;
 static const double STEP = 0.05, MAX_SPEED = 8, MAX_TORQUE = 2;
+
+enum { SIDE = 64 }; /* pixels of its camera */
 
 enum { GRAVITY, TORQUE, MASS, LENGTH, FACTORS };
 
@@ -42,6 +45,9 @@ static int open_pendulum(void **env, fans_env_info *info, const double *options,
                             .horizon = 200,
                             .factors = factors,
                             .factor_count = FACTORS,
+                            .views = 1,
+                            .height = SIDE,
+                            .width = SIDE,
                             .obs_names = obs_names,
                             .act_names = act_names};
     *env = p;
@@ -127,43 +133,41 @@ static void restore(void *env, const void *bytes)
 
 /* ---- picture --------------------------------------------------------------------------------- */
 
-/* Distance of (x, y) from the rod's axis, from the pivot (0, 0) to (ex, ey). */
-static double rod_distance(double x, double y, double ex, double ey)
+/* What the agent asked the motor for, and what the motor gave. */
+static void draw_torques(canvas *c, const pendulum *p)
 {
-    double t = (x * ex + y * ey) / (ex * ex + ey * ey);
-    t = fmin(fmax(t, 0), 1);
-    return hypot(x - t * ex, y - t * ey);
+    double gain = p->factor[TORQUE], asked = gain != 0 ? p->torque / gain : 0;
+    const gauge gauges[] = {
+        {"asked for", "N m", asked, 2 * MAX_TORQUE, GAUGE_WANTED},
+        {"motor gives", "N m", p->torque, 2 * MAX_TORQUE, GAUGE_ACTUAL},
+    };
+    gauges_draw(c, gauges, 2);
 }
 
-/* Lays `colour` over the pixel, as much as `cover` of it (0 to 1). */
-static void lay(uint8_t *pixel, const uint8_t colour[3], double cover)
+/* The rod on an axle at height `y`; a metre is as long as `reach` pixels, or shorter if the rod
+ * would not fit. */
+static void draw_rod(canvas *c, const pendulum *p, double y, double reach)
 {
-    cover = fmin(fmax(cover, 0), 1);
-    for (int k = 0; k < 3; k++)
-        pixel[k] = (uint8_t)(pixel[k] + cover * ((double)colour[k] - pixel[k]) + 0.5);
+    static const ink paper = {250, 250, 247, 1}, rod = {204, 77, 77, 1}, axle = {40, 40, 45, 1};
+    double l = p->factor[LENGTH], x = c->width / 2.0, scale = reach / fmax(l, 1);
+    double ex = x + scale * l * sin(p->angle), ey = y - scale * l * cos(p->angle);
+    canvas_fill(c, 0, 0, c->width, c->height, paper);
+    canvas_line(c, x, y, ex, ey, 0.2 * scale, rod);
+    canvas_line(c, x, y, x, y, 0.1 * scale, axle);
 }
 
 static int picture(void *env, int width, int height, uint8_t *rgb)
 {
-    static const uint8_t paper[3] = {250, 250, 247}, rod[3] = {204, 77, 77}, ink[3] = {40, 40, 45},
-                         blue[3] = {60, 110, 200};
-    const pendulum *p = env;
-    double l = p->factor[LENGTH], ex = l * sin(p->angle), ey = -l * cos(p->angle);
-    double scale = 0.42 * (width < height ? width : height) / fmax(l, 1); /* pixels per metre */
-    /* the torque is an arc around the pivot, as long as it is strong */
-    double arc = p->torque / MAX_TORQUE * PI / 2;
-    for (int row = 0; row < height; row++) {
-        for (int column = 0; column < width; column++) {
-            uint8_t *pixel = rgb + 3 * ((size_t)row * (size_t)width + (size_t)column);
-            double x = (column + 0.5 - width / 2.0) / scale, y = (row + 0.5 - height / 2.0) / scale;
-            double radius = hypot(x, y), angle = atan2(x, -y);
-            memcpy(pixel, paper, 3);
-            if (arc != 0 && angle * arc > 0 && fabs(angle) < fabs(arc))
-                lay(pixel, blue, (0.02 - fabs(radius - 0.35)) * scale + 0.5);
-            lay(pixel, rod, (0.1 - rod_distance(x, y, ex, ey)) * scale + 0.5);
-            lay(pixel, ink, (0.05 - radius) * scale + 0.5);
-        }
-    }
+    canvas c = {width, height, rgb};
+    draw_rod(&c, env, 0.58 * height, 0.34 * (width < height ? width : height));
+    draw_torques(&c, env);
+    return 0;
+}
+
+/* Agents see the rod alone: what the motor is asked for and gives is for people. */
+static int draw(void *env, uint8_t *pixels)
+{
+    draw_rod(&(canvas){SIDE, SIDE, pixels}, env, 0.5 * SIDE, 0.42 * SIDE);
     return 0;
 }
 
@@ -179,5 +183,6 @@ const fans_env_def env_pendulum = {
     .state_bytes = state_bytes,
     .save = save,
     .restore = restore,
+    .draw = draw,
     .picture = picture,
 };

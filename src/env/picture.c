@@ -223,3 +223,16 @@ out:
     pthread_mutex_unlock(&drawing);
     return rc;
 }
+
+bool picture_place(const picture *p, const sim *s, const double at[3], double *x, double *y)
+{
+    double pos[3], mat[9], fovy, from[3], seen[3];
+    look_from(p, s->m, pos, mat, &fovy);
+    mju_sub3(from, at, pos);
+    mju_mulMatTVec(seen, mat, from, 3, 3); /* right, up, back */
+    if (seen[2] >= 0) return false;
+    double pixels = p->height / (2 * tan(fovy * mjPI / 360));
+    *x = 0.5 * p->width - pixels * seen[0] / seen[2];
+    *y = 0.5 * p->height + pixels * seen[1] / seen[2];
+    return true;
+}

@@ -2,6 +2,7 @@
 #ifndef ENV_PICTURE_H
 #define ENV_PICTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "env/mj.h"
@@ -14,5 +15,8 @@ typedef struct picture picture;
  * time in software GL. */
 int picture_draw(picture **p, sim *s, int width, int height, uint8_t *rgb);
 void picture_free(picture *p);
+
+/* Where a point of the world is in the last picture; false if it is behind the camera. */
+bool picture_place(const picture *p, const sim *s, const double at[3], double *x, double *y);
 
 #endif

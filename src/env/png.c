@@ -37,14 +37,23 @@ static void filter(uint8_t *out, int width, int height, const uint8_t *rgb)
     }
 }
 
-int png_write(const char *path, int width, int height, const uint8_t *rgb)
+static size_t raw_bytes(int width, int height)
+{
+    return (3 * (size_t)width + 1) * (size_t)height;
+}
+
+size_t png_room(int width, int height)
+{
+    size_t raw = raw_bytes(width, height);
+    return compressBound(raw) + raw + 128;
+}
+
+int png_pack(uint8_t *out, size_t *n, int width, int height, const uint8_t *rgb, bool fast)
 {
     static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    size_t raw = (3 * (size_t)width + 1) * (size_t)height;
+    size_t raw = raw_bytes(width, height);
     uLongf packed = compressBound(raw);
-    int rc = FANS_ENOMEM;
-    uint8_t *rows = mem_alloc(raw), *file = mem_alloc(packed + 64), *at = file;
-    if (!rows || !file) goto out;
+    uint8_t *at = out, *rows = out + packed + 64; /* the end of the room, until it is packed */
     memcpy(at, signature, sizeof signature);
     at += sizeof signature;
     /* header: size, 8 bits, RGB */
@@ -53,15 +62,22 @@ int png_write(const char *path, int width, int height, const uint8_t *rgb)
     memcpy(at + 16, (uint8_t[]){8, 2, 0, 0, 0}, 5);
     at = close_chunk(at, "IHDR", 13);
     filter(rows, width, height, rgb);
-    if (compress2(at + 8, &packed, rows, raw, 9) != Z_OK) {
-        rc = fans_fail(FANS_ENOMEM, "%s: zlib failed to pack the picture", path);
-        goto out;
-    }
+    if (compress2(at + 8, &packed, rows, raw, fast ? 1 : 9) != Z_OK)
+        return fans_fail(FANS_ENOMEM, "zlib failed to pack the picture");
     at = close_chunk(at, "IDAT", packed);
     at = close_chunk(at, "IEND", 0);
-    rc = os_write_file(path, file, (size_t)(at - file));
-out:
-    mem_free(rows);
+    *n = (size_t)(at - out);
+    return 0;
+}
+
+int png_write(const char *path, int width, int height, const uint8_t *rgb)
+{
+    size_t n = 0;
+    int rc = FANS_ENOMEM;
+    uint8_t *file = mem_alloc(png_room(width, height));
+    if (!file) return rc;
+    rc = png_pack(file, &n, width, height, rgb, false);
+    rc = rc < 0 ? fans_fail_within(rc, "%s", path) : os_write_file(path, file, n);
     mem_free(file);
     return rc;
 }

@@ -338,16 +338,3 @@ void raycast_probe(raycast *r, const mjModel *m, const mjData *d, int camera, do
         }
     }
 }
-
-/* ---- frame stacking -------------------------------------------------------------------------- */
-
-void frames_fill(uint8_t *pixels, int count, size_t bytes, const uint8_t *frame)
-{
-    for (int k = 0; k < count; k++) memcpy(pixels + (size_t)k * bytes, frame, bytes);
-}
-
-void frames_push(uint8_t *pixels, int count, size_t bytes, const uint8_t *frame)
-{
-    memmove(pixels, pixels + bytes, (size_t)(count - 1) * bytes);
-    memcpy(pixels + (size_t)(count - 1) * bytes, frame, bytes);
-}

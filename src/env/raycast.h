@@ -33,10 +33,4 @@ void raycast_probe(raycast *r, const mjModel *m, const mjData *d, int camera, do
 /* The background, for a unit view direction's upward component. */
 void raycast_sky(float up, float rgb[3]);
 
-/* ---- frame stacking -------------------------------------------------------------------------- */
-
-/* The last `count` frames of `bytes` each, oldest first, as one block `pixels` of the caller. */
-void frames_fill(uint8_t *pixels, int count, size_t bytes, const uint8_t *frame);
-void frames_push(uint8_t *pixels, int count, size_t bytes, const uint8_t *frame);
-
 #endif

@@ -67,6 +67,8 @@ int env_load(env_source *out, const char *name)
     if (plugin_is_path(name)) return load_library(out, name);
     nearest near = {.word = name};
     const fans_env_def *def;
+    *out = (env_source){&env_own, NULL};
+    if (!strcmp(name, env_own.name)) return 0;
     for (int i = 0; (def = env_builtin(i)); i++) {
         if (!strcmp(def->name, name)) {
             *out = (env_source){def, NULL};

@@ -18,4 +18,7 @@ void env_unload(env_source *source);
 /* The i-th built-in environment; NULL after the last. */
 const fans_env_def *env_builtin(int i);
 
+/* Worlds of another program. Found by its name, but listed nowhere: it has no world to show. */
+extern const fans_env_def env_own;
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "env/gauge.h"
 #include "env/mj.h"
 #include "env/picture.h"
 #include "fans/env.h"
@@ -168,10 +169,30 @@ static int step(void *env, fans_rng *r, const float *action, float *obs, fans_en
     return 0;
 }
 
+/* A ring around the target, and the way that the hand still has to go. */
+static void draw_goal(const reach *e, canvas *c)
+{
+    const ink goal = {0, 138, 96, 1}, way = {255, 255, 255, 0.85};
+    double unit = c->width / 480.0, x, y, hx, hy;
+    if (!picture_place(e->picture, e->s, e->target, &x, &y) ||
+        !picture_place(e->picture, e->s, e->s->d->xpos + 3 * e->hand, &hx, &hy))
+        return;
+    canvas_line(c, hx, hy, x, y, 2 * unit, way);
+    canvas_ring(c, x, y, 13 * unit, 2.5 * unit, goal);
+    canvas_text(c, x + 20 * unit, y + 5 * unit, 12 * unit, goal, "goal");
+}
+
 static int draw_picture(void *env, int width, int height, uint8_t *rgb)
 {
     reach *e = env;
-    return picture_draw(&e->picture, e->s, width, height, rgb);
+    canvas c = {width, height, rgb};
+    double away = mju_dist3(e->s->d->xpos + 3 * e->hand, e->target);
+    const gauge gauges[] = {{"to the goal", "m", away, 0.3, GAUGE_WANTED}};
+    int rc = picture_draw(&e->picture, e->s, width, height, rgb);
+    if (rc < 0) return rc;
+    draw_goal(e, &c);
+    gauges_draw(&c, gauges, 1);
+    return 0;
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */

@@ -24,9 +24,9 @@ typedef struct rule {
     change_options o;
     int factor;
     char section[MOST_NAME];
-    uint32_t values_stream, points_stream; /* random purposes, from the factor's name */
-    double scale, low, high;               /* the factor's */
-    double numbers[MOST_NUMBERS];          /* choice: values; linear and steps: tick, value pairs */
+    uint32_t values_stream, points_stream, prelude_stream; /* purposes, by the factor's name */
+    double scale, low, high;                               /* the factor's */
+    double numbers[MOST_NUMBERS]; /* choice: values; linear and steps: tick, value pairs */
     int number_count;
     double at[MOST_NUMBERS];
     int at_count;
@@ -35,6 +35,7 @@ typedef struct rule {
 struct schedule {
     rule *rules;
     size_t count, capacity;
+    int horizon;
 };
 
 /* ---- clocks ---------------------------------------------------------------------------------- */
@@ -130,10 +131,9 @@ static double random_walk(const rule *k, sched_life life, sched_state *s, bool t
     return s->walk;
 }
 
-static double sample(const rule *k, sched_life life, int64_t count)
+static double sample(const rule *k, rng r, double low, double high)
 {
-    rng r = draw(life, k->values_stream, count);
-    if (k->o.function == UNIFORM) return rng_between(&r, k->o.low, k->o.high);
+    if (k->o.function != CHOICE) return rng_between(&r, low, high);
     return k->numbers[rng_below(&r, (uint32_t)k->number_count)];
 }
 
@@ -150,7 +150,7 @@ static double value(const rule *k, sched_life life, sched_state *s, bool ticked,
         return random_walk(k, life, s, ticked, start);
     case UNIFORM:
     case CHOICE:
-        return sample(k, life, s->count);
+        return sample(k, draw(life, k->values_stream, s->count), k->o.low, k->o.high);
     default:
         return wave(k, (double)s->tick);
     }
@@ -170,6 +170,12 @@ static bool ticks(const rule *k, const sched_time *now, int64_t before, int64_t 
     return again || before != after;
 }
 
+/* Bounds were checked at load; this only takes off a rounding error at their edge. */
+static double scaled(const rule *k, double value)
+{
+    return fmin(fmax(k->scale * value, k->low), k->high);
+}
+
 bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
                       sched_state *states, double *values)
 {
@@ -184,9 +190,7 @@ bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
         state->tick = tick;
         state->count += ticked;
         changed |= ticked;
-        /* bounds were checked at load; this only takes off a rounding error at their edge */
-        double v = k->scale * value(k, life, state, ticked, start);
-        values[i] = fmin(fmax(v, k->low), k->high);
+        values[i] = scaled(k, value(k, life, state, ticked, start));
     }
     return changed;
 }
@@ -330,6 +334,7 @@ static int load_rule(rule *k, config *c, const char *section, const fans_env_inf
     k->high = f->high;
     k->values_stream = rng_purpose(section);
     k->points_stream = rng_purpose(name) ^ rng_purpose("change points");
+    k->prelude_stream = rng_purpose(name) ^ rng_purpose("prelude");
     TRY(load_lists(k));
     if (k->o.function == CONSTANT && !config_get(c, section, "offset"))
         TRY(fans_fail(FANS_EINVAL, "function is missing, such as function = sine; or offset, the "
@@ -347,6 +352,7 @@ int schedule_load(schedule **out, config *c, const fans_env_info *info, const ch
     const char *section;
     schedule *s = mem_alloc(sizeof *s);
     if (!s) return FANS_ENOMEM;
+    s->horizon = info->horizon;
     for (int i = 0; (section = config_section(c, "change.", i)); i++) {
         TRY(mem_grow(&s->rules, &s->capacity, s->count + 1, sizeof *s->rules));
         TRY(load_rule(&s->rules[s->count], c, section, info, env));
@@ -375,10 +381,49 @@ int schedule_factor(const schedule *s, int k)
     return s->rules[k].factor;
 }
 
+/* Ticks at every step. */
+static bool flows(const rule *r)
+{
+    bool ticks = r->o.function != CONSTANT && r->o.function != STEPS;
+    bool every = r->o.clock == CLOCK_STEP || (r->o.clock == CLOCK_BLOCK && r->o.length == 1);
+    return ticks && every;
+}
+
+/* The mean distance of `count` numbers in order, each `stride` after the one before. */
+static double mean_gap(const double *numbers, int count, int stride)
+{
+    return count < 2 ? INFINITY : (numbers[(count - 1) * stride] - numbers[0]) / (count - 1);
+}
+
+/* Steps between the ticks of a clock, on average. */
+static double steps_of_tick(const rule *r, int horizon)
+{
+    switch (r->o.clock) {
+    case CLOCK_STEP:
+        return 1;
+    case CLOCK_EPISODE:
+        return horizon;
+    case CLOCK_BLOCK:
+        return r->o.length < horizon ? r->o.length : horizon;
+    default:
+        return r->at_count > 0 ? mean_gap(r->at, r->at_count, 1) : 1 / r->o.rate;
+    }
+}
+
+static double steps_between_changes(const rule *r, int horizon)
+{
+    double tick = steps_of_tick(r, horizon);
+    if (r->o.function == CONSTANT) return INFINITY;
+    return r->o.function == STEPS ? tick * mean_gap(r->numbers, r->number_count / 2, 2) : tick;
+}
+
 fans_moving schedule_moving(const schedule *s, int k)
 {
     const rule *r = &s->rules[k];
-    fans_moving m = {.factor = r->factor};
+    fans_moving m = {.factor = r->factor,
+                     .flows = flows(r),
+                     .drawn = !schedule_has_memory(s, k),
+                     .every = steps_between_changes(r, s->horizon)};
     scaled_bounds(r, &m.low, &m.high);
     if (r->o.function == CHOICE) {
         m.choices = r->number_count;
@@ -392,6 +437,23 @@ bool schedule_has_memory(const schedule *s, int k)
 {
     int function = s->rules[k].o.function;
     return function != UNIFORM && function != CHOICE;
+}
+
+void schedule_draw(const schedule *s, sched_life life, int64_t episode, double *values)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const rule *k = &s->rules[i];
+        double low, high;
+        bounds(k, &low, &high);
+        values[i] = scaled(k, sample(k, draw(life, k->prelude_stream, episode), low, high));
+    }
+}
+
+bool schedule_moves(const schedule *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->rules[i].o.function != CONSTANT) return true;
+    return false;
 }
 
 void schedule_dump(const schedule *s, text *out)

@@ -79,6 +79,11 @@ bool schedule_has_memory(const schedule *s, int k);
 bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
                       sched_state *states, double *values);
 
+/* In a prelude, before the schedule begins, every factor that moves is drawn afresh in each
+ * episode: uniformly from its range, or among its choices. Writes values[rules] for an episode. */
+void schedule_draw(const schedule *s, sched_life life, int64_t episode, double *values);
+bool schedule_moves(const schedule *s); /* any factor at all */
+
 /* Appends the resolved sections. */
 void schedule_dump(const schedule *s, text *out);
 

@@ -7,6 +7,7 @@
 #include "env/task.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +19,34 @@
 
 OPTIONS_GROUP(env_option_group, env_options, "env", "the world", ENV_OPTIONS);
 
+/* The keys of [env]: common ones, then the environment's own. */
+typedef struct env_values {
+    env_options common;
+    double own[];
+} env_values;
+
 static int build_group(task *t)
 {
     const option_group *common = env_option_group();
     size_t own = (size_t)t->def->option_count, count = common->count + own;
     t->rows = mem_alloc(count * sizeof *t->rows);
-    t->options = mem_alloc(sizeof *t->options + own * sizeof(double));
-    if (!t->rows || !t->options) return FANS_ENOMEM;
+    env_values *values = mem_alloc(sizeof *values + own * sizeof(double));
+    if (values) t->options = &values->common;
+    if (!t->rows || !values) return FANS_ENOMEM;
     memcpy(t->rows, common->options, common->count * sizeof *t->rows);
     for (size_t i = 0; i < own; i++) {
         const fans_env_option *o = &t->def->options[i];
         t->rows[common->count + i] = (option){
             .name = o->name,
             .kind = FANS_OPTION_REAL,
-            .offset = sizeof *t->options + i * sizeof(double),
+            .offset = offsetof(env_values, own) + i * sizeof(double),
             .initial = o->initial,
             .low = o->low,
             .high = o->high,
             .help = o->help,
         };
     }
-    t->values = (const double *)(t->options + 1);
+    t->values = values->own;
     t->group = (option_group){"env", common->help, t->rows, count};
     return 0;
 }
@@ -125,6 +133,46 @@ static int open_sample(task *t)
     return 0;
 }
 
+/* The factors of another program's worlds are what the config says of them. */
+static int own_factors(task *t, const config *c)
+{
+    static const char CHANGE[] = "change.";
+    static const double BOUND = 1e9;
+    const char *section;
+    int n = 0;
+    while (config_section(c, CHANGE, n)) n++;
+    t->factors = mem_alloc((size_t)n * sizeof *t->factors);
+    if (!t->factors) return FANS_ENOMEM;
+    t->info.factors = t->factors;
+    for (; (section = config_section(c, CHANGE, t->info.factor_count)); t->info.factor_count++) {
+        const char *name = mem_text(section + strlen(CHANGE));
+        if (!name) return FANS_ENOMEM;
+        t->factors[t->info.factor_count] =
+            (fans_factor){.name = name, .low = -BOUND, .high = BOUND, .help = ""};
+    }
+    return 0;
+}
+
+static void free_factors(task *t)
+{
+    for (int i = 0; t->factors && i < t->info.factor_count; i++)
+        mem_free((char *)t->factors[i].name);
+    mem_free(t->factors);
+}
+
+/* What cameras see, if agents are to see it; else the option is not listed. */
+static int settle_pixels(task *t)
+{
+    size_t at = 0;
+    if (t->options->pixels && t->info.views < 1)
+        return fans_fail(FANS_EINVAL, "%s has no camera; set it to false", t->def->name);
+    if (t->options->pixels) return 0;
+    while (strcmp(t->rows[at].name, "pixels") != 0) at++;
+    t->group.count--;
+    memmove(t->rows + at, t->rows + at + 1, (t->group.count - at) * sizeof *t->rows);
+    return 0;
+}
+
 /* A run finds its library again from any folder. */
 static void make_absolute(env_options *o)
 {
@@ -147,6 +195,8 @@ int task_load(task **out, config *c)
     TRY(config_take(c, &t->group, "env", t->options));
     if (t->source.library) make_absolute(t->options);
     TRY(open_sample(t));
+    if ((rc = settle_pixels(t)) < 0) TRY(config_blame(c, "env", "pixels", rc));
+    if (t->def == &env_own) TRY(own_factors(t, c));
     TRY(schedule_load(&t->change, c, &t->info, t->def->name));
     *out = t;
 out:
@@ -161,6 +211,7 @@ void task_free(task *t)
     if (t->sample) t->def->close(t->sample);
     for (int i = 0; i < t->name_count; i++) mem_free(t->names[i]);
     mem_free(t->names);
+    free_factors(t);
     mem_free(t->options);
     mem_free(t->rows);
     env_unload(&t->source);

@@ -6,11 +6,13 @@
 #include "env/registry.h"
 #include "env/schedule.h"
 
-/* The keys of [env] that every environment has; its own options follow. */
-#define ENV_OPTIONS(X)                                                                       \
-    X(TEXT, name, "", "an environment of `fans list envs`, or the path of a shared library") \
-    X(INT, horizon, 0, 0, 1000000000, "steps per episode; 0: the environment's own")         \
-    X(INT, world_seed, 0, 0, 2147483647, "seed of the world itself, where worlds are random")
+/* The keys of [env] that every environment has; its own options follow. A task without pixels does
+ * not list `pixels`: it is then written, and called, as before there were any. */
+#define ENV_OPTIONS(X)                                                                        \
+    X(TEXT, name, "", "an environment of `fans list envs`, or the path of a shared library")  \
+    X(INT, horizon, 0, 0, 1000000000, "steps per episode; 0: the environment's own")          \
+    X(INT, world_seed, 0, 0, 2147483647, "seed of the world itself, where worlds are random") \
+    X(FLAG, pixels, false, "agents see what the cameras see, not the state")
 OPTIONS_STRUCT(env_options, ENV_OPTIONS)
 const option_group *env_option_group(void);
 
@@ -26,6 +28,7 @@ typedef struct task {
     void *sample; /* an environment that owns what `info` points to */
     char **names; /* [name_count] default names, where it gave none */
     int name_count;
+    fans_factor *factors; /* of another program's worlds; else NULL */
 } task;
 
 /* Takes [env] and every [change.X]. */
@@ -37,6 +40,12 @@ void task_dump(const task *t, text *out);
 
 /* Opens one more environment of this task; it has the same info. */
 int task_open(const task *t, void **env);
+
+/* Bytes of what all cameras of a world see. */
+static inline size_t task_pixels(const task *t)
+{
+    return (size_t)t->info.views * (size_t)t->info.height * (size_t)t->info.width * 3;
+}
 
 /* The masks of the true graph; row-major, [effect][cause]. */
 typedef struct task_graph {

@@ -17,6 +17,7 @@
 typedef struct clocks {
     sched_life life;
     sched_time time;
+    int64_t began, began_episode; /* step and episode in which the schedule began; -1: prelude */
     int64_t segment, change;
     rng resets,
         steps; /* two streams: how an episode begins does not depend on the last one's length
@@ -29,11 +30,14 @@ struct world {
     const fans_env_info *info;
     void *env;
     clocks now;
+    int64_t prelude;     /* steps */
     sched_state *states; /* [rules] */
     double *values;      /* [rules] */
     double *factors;     /* [factor_count] */
+    double *held;        /* [factor_count]: instead of the schedule's; NaN: not held */
     float *obs;          /* [obs_dim], as last written to the caller */
     bool started;
+    bool moved; /* a factor, after the last step */
     arena *arena;
 };
 
@@ -78,8 +82,10 @@ int world_new(world **out, const task *t, uint64_t seed, uint32_t index)
     TRY(arena_declare(w->arena, &w->states, rules * sizeof *w->states));
     TRY(arena_declare(w->arena, &w->values, rules * sizeof *w->values));
     TRY(arena_declare(w->arena, &w->factors, (size_t)t->info.factor_count * sizeof(double)));
+    TRY(arena_declare(w->arena, &w->held, (size_t)t->info.factor_count * sizeof(double)));
     TRY(arena_declare(w->arena, &w->obs, (size_t)t->info.obs_dim * sizeof(float)));
     TRY(arena_commit(w->arena));
+    for (int k = 0; k < t->info.factor_count; k++) w->held[k] = NAN;
     TRY(task_open(t, &w->env));
     *out = w;
 out:
@@ -139,17 +145,49 @@ static int set_factor(world *w, int factor, double value)
     return rc < 0 ? fans_fail_within(rc, "%s = %g", w->info->factors[factor].name, value) : 0;
 }
 
-/* Sets the factors as the schedule says for this time. */
+/* The schedule begins with an episode. */
+static bool begins(clocks *now, int64_t prelude)
+{
+    if (now->began >= 0 || now->time.tau > 0 || now->time.t < prelude) return false;
+    now->began = now->time.t;
+    now->began_episode = now->time.episode;
+    return true;
+}
+
+/* Finds the values of this time; true where a new segment begins. */
+static bool find_values(world *w)
+{
+    const schedule *s = w->task->change;
+    clocks *now = &w->now;
+    bool first = begins(now, w->prelude), prelude = now->began < 0, changed = false;
+    sched_time since = {now->time.t - now->began, now->time.episode - now->began_episode,
+                        now->time.tau};
+    if (prelude)
+        schedule_draw(s, now->life, now->time.episode, w->values);
+    else
+        changed = schedule_advance(s, now->life, &since, w->states, w->values);
+    bool drawn = (prelude && now->time.tau == 0) || first;
+    return changed || (drawn && now->time.t > 0 && schedule_moves(s));
+}
+
+static double held_or(const world *w, int factor, double value)
+{
+    return isnan(w->held[factor]) ? value : w->held[factor];
+}
+
+/* Sets the factors of this time. */
 static int move_factors(world *w)
 {
     bool start = w->now.time.t == 0;
-    w->now.change =
-        schedule_advance(w->task->change, w->now.life, &w->now.time, w->states, w->values);
+    w->moved = false;
+    w->now.change = find_values(w);
     w->now.segment += w->now.change;
     for (int k = 0; k < schedule_rules(w->task->change); k++) {
         int factor = schedule_factor(w->task->change, k), rc;
-        if (!start && w->values[k] == w->factors[factor]) continue;
-        if ((rc = set_factor(w, factor, w->values[k])) < 0) return rc;
+        double value = held_or(w, factor, w->values[k]);
+        if (!start && value == w->factors[factor]) continue;
+        w->moved = true;
+        if ((rc = set_factor(w, factor, value)) < 0) return rc;
     }
     return 0;
 }
@@ -160,16 +198,27 @@ static int reset(world *w)
     return rc < 0 ? rc : check_observation(w);
 }
 
+void world_set_prelude(world *w, int64_t steps)
+{
+    w->prelude = steps;
+}
+
+bool world_was_in_prelude(const world *w)
+{
+    return w->now.began < 0 || w->now.began == w->now.time.t;
+}
+
 int world_start(world *w, const world_buffers *b, int i)
 {
     int rc = 0;
     w->started = false;
     const sched_life life = w->now.life;
     w->now = (clocks){.life = life,
+                      .began = -1,
                       .resets = rng_stream(life.seed, "reset", (uint32_t)life.index),
                       .steps = rng_stream(life.seed, "step", (uint32_t)life.index)};
     for (int k = 0; k < w->info->factor_count; k++)
-        TRY(set_factor(w, k, w->info->factors[k].initial));
+        TRY(set_factor(w, k, held_or(w, k, w->info->factors[k].initial)));
     TRY(move_factors(w));
     TRY(reset(w));
     TRY(draw(w, b->pixels, i));
@@ -177,6 +226,38 @@ int world_start(world *w, const world_buffers *b, int i)
     w->started = true;
 out:
     return rc < 0 ? fail_here(w, rc) : 0;
+}
+
+void world_rename(world *w, uint64_t seed, uint32_t index)
+{
+    w->now.life = (sched_life){seed, index};
+    w->started = false;
+}
+
+bool world_is_started(const world *w)
+{
+    return w->started;
+}
+
+/* What a factor would be if it were not held. */
+static double scheduled(const world *w, int factor)
+{
+    for (int k = 0; k < schedule_rules(w->task->change); k++)
+        if (schedule_factor(w->task->change, k) == factor) return w->values[k];
+    return w->info->factors[factor].initial;
+}
+
+int world_hold(world *w, int factor, double value, const world_buffers *b, int i)
+{
+    const fans_factor *f = &w->info->factors[factor];
+    if (value < f->low || value > f->high)
+        return fans_fail(FANS_EINVAL, "%s = %g: not from %g to %g", f->name, value, f->low,
+                         f->high);
+    w->held[factor] = value;
+    int rc = w->started ? set_factor(w, factor, held_or(w, factor, scheduled(w, factor))) : 0;
+    if (rc < 0) return fail_here(w, rc);
+    if (w->started) show_now(w, b, i);
+    return 0;
 }
 
 /* ---- stepping -------------------------------------------------------------------------------- */
@@ -210,14 +291,29 @@ static void move_clocks(sched_time *time, bool ended)
     time->episode += ended;
 }
 
-/* The next picture is the final one, unless a new episode has begun. */
+/* The next picture is the final one, unless a new episode has begun or a factor has moved, which
+ * may be seen: a restored world draws the same. */
 static int show_pixels(world *w, const world_buffers *b, int i, bool ended)
 {
     size_t n = pixel_bytes(w->info);
     if (!b->pixels) return 0;
-    if (ended || !b->final_pixels) return draw(w, b->pixels, i);
+    if (ended || w->moved || !b->final_pixels) return draw(w, b->pixels, i);
     memcpy(b->pixels + (size_t)i * n, b->final_pixels + (size_t)i * n, n);
     return 0;
+}
+
+/* From the end of a step to the moment of the next one. */
+static int move_on(world *w, const world_buffers *b, int i, bool ended)
+{
+    int rc = 0;
+    move_clocks(&w->now.time, ended);
+    TRY(move_factors(w));
+    if (ended) TRY(reset(w));
+    TRY(show_pixels(w, b, i, ended));
+    show_now(w, b, i);
+    w->started = true;
+out:
+    return rc;
 }
 
 int world_step(world *w, const world_buffers *b, int i)
@@ -228,14 +324,17 @@ int world_step(world *w, const world_buffers *b, int i)
     w->started = false;
     TRY(act(w, b, i, &result));
     TRY(draw(w, b->final_pixels, i));
-    bool ended = show_outcome(w, b, i, &result);
-    move_clocks(&w->now.time, ended);
-    TRY(move_factors(w));
-    if (ended) TRY(reset(w));
-    TRY(show_pixels(w, b, i, ended));
-    show_now(w, b, i);
-    w->started = true;
+    TRY(move_on(w, b, i, show_outcome(w, b, i, &result)));
 out:
+    return rc < 0 ? fail_here(w, rc) : 0;
+}
+
+int world_give_up(world *w, const world_buffers *b, int i)
+{
+    assert(w->started && "world_start first");
+    if (w->now.time.tau == 0) return 0;
+    w->started = false;
+    int rc = move_on(w, b, i, true);
     return rc < 0 ? fail_here(w, rc) : 0;
 }
 
@@ -307,7 +406,8 @@ static const char *find_fault(const world *w)
     const sched_time *time = &w->now.time;
     if (!is_count(time->t, most) || !is_count(time->episode, time->t) ||
         !is_count(time->tau, w->info->horizon - 1) || !is_count(w->now.segment, time->t) ||
-        !is_count(w->now.change, 1))
+        !is_count(w->now.change, 1) || !is_count(w->now.began + 1, time->t + 1) ||
+        !is_count(w->now.began_episode, time->episode))
         return "its clocks are out of range";
     if (!is_stream(&w->now.resets, "reset", w->now.life) ||
         !is_stream(&w->now.steps, "step", w->now.life))

@@ -5,7 +5,7 @@
  *
  *  - **now**: the moment in which the next action will be taken. Its observation, the factors, the
  *    segment index and the change flag that hold *during the next step*. Only the oracle may
- *    look at the factors; every agent may look at the segment: when the world may change is known.
+ *    look at the factors; what others are told of segments is up to the trainer (train/scene.c).
  *  - **outcome**: what the last step led to.
  *
  * A transition is therefore: `now` copied before the step, the action, and `outcome` after it.
@@ -49,12 +49,32 @@ typedef struct world world;
 int world_new(world **out, const task *t, uint64_t seed, uint32_t index);
 void world_free(world *w);
 
+/* A prelude of so many steps, before the world is started: until the first episode that starts
+ * after them, every factor that moves is drawn afresh in each episode. Then the schedule begins,
+ * with its clocks at 0. */
+void world_set_prelude(world *w, int64_t steps);
+bool world_was_in_prelude(const world *w); /* when it made its last step */
+
 /* Restarts the lifetime and fills slice i of the `now` group. */
 int world_start(world *w, const world_buffers *b, int i);
+
+/* Names the lifetime that the next world_start starts. */
+void world_rename(world *w, uint64_t seed, uint32_t index);
+
+/* False before the first start, and after a failure. */
+bool world_is_started(const world *w);
 
 /* One step. Allocates nothing. An error names the environment, the episode and the step; the world
  * must then be started again. */
 int world_step(world *w, const world_buffers *b, int i);
+
+/* Gives the episode up: the clocks move as if a step had truncated it, and the next one begins. An
+ * episode without a step yet stays as it is. */
+int world_give_up(world *w, const world_buffers *b, int i);
+
+/* Holds a factor at a value within its range, whatever the schedule says, from the next step or
+ * start on; NaN lets it go. Segments stay the schedule's. A saved world does not remember it. */
+int world_hold(world *w, int factor, double value, const world_buffers *b, int i);
 
 /* The complete state as bytes; restoring also fills slice i of the `now` group again. */
 size_t world_state_bytes(const world *w);

@@ -59,6 +59,11 @@ void worlds_free(worlds *ws)
     mem_free(ws);
 }
 
+void worlds_set_prelude(worlds *ws, int64_t steps)
+{
+    for (int i = 0; i < ws->n; i++) world_set_prelude(ws->list[i], steps);
+}
+
 static void run_item(void *arg, int item)
 {
     job *j = arg;

@@ -16,6 +16,9 @@ int worlds_new(worlds **out, const task *const *tasks, pool *p, const uint64_t *
                int seed_count, int each);
 void worlds_free(worlds *ws);
 
+/* Each has a prelude of so many steps: see world.h. Before they are started. */
+void worlds_set_prelude(worlds *ws, int64_t steps);
+
 /* All n worlds; buffers as in world.h. The first world (by index) that fails names the error. */
 int worlds_start(worlds *ws, const world_buffers *b);
 int worlds_step(worlds *ws, const world_buffers *b);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "data/norm.h"
+#include "learn/pixels.h"
 #include "learn/staged.h"
 
 OPTIONS_GROUP(replay_option_group, replay_options, "replay", "the replay buffer", REPLAY_OPTIONS);
@@ -16,8 +17,11 @@ static const double NORM_BOUND = 10; /* of all inputs, if observations are norma
 struct agent {
     sac_options *so;
     const replay_options *ro;
-    int replicas, worlds, rows, obs, act, inputs;
+    int replicas, worlds, rows, act, inputs;
+    int obs;  /* numbers that networks see of the state: the observation, or of pixels */
+    int T, B; /* of a batch: windows of rows, or single ones */
     context c;
+    pixels *eyes; /* NULL: networks see the observation */
     nn_graph *g;
     sac *sac;
     replay *replay;
@@ -33,12 +37,16 @@ struct agent {
     staged at, next, critic_at, critic_next; /* rows; hindsight: rows of the critics' context */
     staged context_next; /* rows of the successors' context, if it may persist */
     staged reward, rest; /* n-step: sums, and discounts of the value after them */
+    staged weight;       /* windows: which rows count */
     staged shift, scale; /* units of all inputs */
     staged here;         /* (1, worlds, inputs) */
     bool units_stale;    /* the backend has old ones */
     bool looks;          /* it only plays: its replay is empty */
     float *numbers;      /* (rows, width): the context of the coming step, … */
     float *held, *ends;  /* … of the step just made, and of episodes' last rows */
+    float *kept;         /* (rows, kept) what else is stored with the step */
+    float *seen;         /* (rows, obs) of pixels */
+    tick tick;           /* of which the graph is NULL until it is recorded */
     arena *memory;
 };
 
@@ -51,6 +59,7 @@ void agent_free(void *agent_)
     if (a->c.free) a->c.free(a->c.self);
     sac_free(a->sac);
     nn_graph_free(a->g);
+    pixels_free(a->eyes);
     replay_free(a->replay);
     arena_free(a->memory);
     mem_free(a->norms);
@@ -71,6 +80,9 @@ static int claim(agent *a)
     TRY(arena_declare(a->memory, &a->numbers, numbers));
     TRY(arena_declare(a->memory, &a->held, numbers));
     TRY(arena_declare(a->memory, &a->ends, numbers));
+    TRY(arena_declare(a->memory, &a->kept, (size_t)(a->rows * a->c.kept) * sizeof *a->kept));
+    if (a->eyes)
+        TRY(arena_declare(a->memory, &a->seen, (size_t)(a->rows * a->obs) * sizeof *a->seen));
     TRY(arena_commit(a->memory));
 out:
     return rc;
@@ -82,39 +94,103 @@ static int open_replay(agent *a, const fans_algo_setup *s)
                       .worlds = a->worlds,
                       .steps = (a->ro->steps + a->worlds - 1) / a->worlds,
                       .horizon = s->info->horizon,
-                      .obs = a->obs,
+                      .obs = a->eyes ? 0 : a->obs,
                       .act = a->act};
     if (a->c.stored) z.columns[z.column_count++] = (replay_column){"context", NN_F32, a->c.width};
+    if (a->c.kept > 0) z.columns[z.column_count++] = (replay_column){"kept", NN_F32, a->c.kept};
+    if (a->eyes) z.columns[z.column_count++] = pixels_column(a->eyes);
     return replay_new(&a->replay, z);
 }
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-/* Converts to the networks' units. */
-static nn_var record_units(const agent *a, nn_var raw)
+static context_batch batch_of(agent *a)
 {
-    nn_var x = nn_mul(nn_add(raw, a->shift.var), a->scale.var);
-    return a->ro->normalize ? nn_clip(x, -NORM_BOUND, NORM_BOUND) : x;
+    return (context_batch){.inputs = &a->batch,
+                           .replay = a->replay,
+                           .T = a->T,
+                           .B = a->B,
+                           .worlds = a->worlds,
+                           .at = a->at.var,
+                           .next = a->next.var,
+                           .shift = a->shift.var,
+                           .scale = a->scale.var,
+                           .bound = a->ro->normalize ? NORM_BOUND : 0};
 }
 
-/* The observations of some rows, and the context of the rows `at`. */
-static nn_var record_input(agent *a, nn_var rows, nn_var at, bool next)
+static nn_var record_units(nn_var raw, nn_var shift, nn_var scale, double bound)
 {
+    nn_var x = nn_mul(nn_add(raw, shift), scale);
+    return bound > 0 ? nn_clip(x, -bound, bound) : x;
+}
+
+nn_var context_obs(const context_batch *b, nn_var raw)
+{
+    int d = nn_shape_of(raw).D;
+    return record_units(raw, nn_slice(b->shift, 0, d), nn_slice(b->scale, 0, d), b->bound);
+}
+
+/* What the networks read of observations and a context's numbers that stand in one tensor. */
+static nn_var record_read(agent *a, nn_var raw)
+{
+    context_batch b = batch_of(a);
+    nn_var x = record_units(raw, b.shift, b.scale, b.bound);
+    if (!a->c.project) return x;
+    nn_var numbers = nn_slice(x, a->obs, a->c.width);
+    return nn_concat(NN_IN(nn_slice(x, 0, a->obs), a->c.project(a->c.self, numbers)));
+}
+
+static nn_var record_join(agent *a, nn_var obs, nn_var numbers)
+{
+    return record_read(a, numbers.graph ? nn_concat(NN_IN(obs, numbers)) : obs);
+}
+
+/* The context stored with the rows `at`. */
+static nn_var record_numbers(agent *a, nn_var at)
+{
+    nn_var numbers = a->c.width > 0 ? replay_gather_column(a->replay, 0, at) : NN_NONE;
+    return a->c.relabel ? relabel_numbers(a->c.relabel, numbers) : numbers;
+}
+
+/* The observations of some rows, and the context stored with the rows `at`. */
+static nn_var record_stored(agent *a, nn_var rows, nn_var at)
+{
+    nn_var numbers = record_numbers(a, at);
+    return record_join(a, replay_obs(a->replay, rows), numbers);
+}
+
+/* The context of some rows: the batch's, or its successors'; and what is seen of their state. */
+static context_numbers record_context(agent *a, nn_var at, bool next)
+{
+    context_batch b = batch_of(a);
+    if (a->c.numbers) return a->c.numbers(a->c.self, &b, next);
+    nn_var numbers = record_numbers(a, at);
+    return (context_numbers){numbers, numbers};
+}
+
+static context_numbers record_seen(agent *a, nn_var rows, bool next)
+{
+    context_batch b = batch_of(a);
+    if (a->eyes) return pixels_see(a->eyes, &b, next);
     nn_var obs = replay_obs(a->replay, rows);
-    if (a->c.width == 0) return record_units(a, obs);
-    nn_var numbers = a->c.stored
-                         ? replay_gather_column(a->replay, 0, at)
-                         : a->c.numbers(a->c.self, &a->batch, a->replay, a->so->batch, next);
-    if (a->c.relabel) numbers = relabel_numbers(a->c.relabel, numbers);
-    return record_units(a, nn_concat(NN_IN(obs, numbers)));
+    return (context_numbers){obs, obs};
+}
+
+/* What policy and critics read in them. */
+static void record_input(agent *a, nn_var rows, nn_var at, bool next, nn_var *policy,
+                         nn_var *critic)
+{
+    context_numbers x = record_context(a, at, next), seen = record_seen(a, rows, next);
+    bool same = x.critic.id == x.policy.id && seen.critic.id == seen.policy.id;
+    *policy = record_join(a, seen.policy, x.policy);
+    *critic = same ? *policy : record_join(a, seen.critic, x.critic);
 }
 
 static void record_rewards(agent *a, sac_inputs *in)
 {
-    int B = a->so->batch;
     if (a->so->n_step == 1) return;
-    stage_numbers(&a->batch, &a->reward, "reward", 1, B, 1);
-    stage_numbers(&a->batch, &a->rest, "rest", 1, B, 1);
+    stage_numbers(&a->batch, &a->reward, "reward", a->T, a->B, 1);
+    stage_numbers(&a->batch, &a->rest, "rest", a->T, a->B, 1);
     in->reward = a->reward.var;
     in->discount = a->rest.var;
     in->terminated = nn_affine(a->rest.var, 0, 0); /* rest is 0 after a terminal step */
@@ -123,44 +199,51 @@ static void record_rewards(agent *a, sac_inputs *in)
 /* In the first steps of a segment, critics read the context of a later row. */
 static void record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
 {
-    int B = a->so->batch;
-    in->critic = in->actor;
-    in->next_critic = in->next_actor;
+    int B = a->B;
     if (a->c.hindsight == 0) return;
     stage_rows(&a->batch, &a->critic_at, "critic at", 1, B, 1);
     stage_rows(&a->batch, &a->critic_next, "critic next", 1, B, 1);
-    in->critic = record_input(a, now, a->critic_at.var, false);
-    in->next_critic = record_input(a, next, a->critic_next.var, true);
+    in->critic = record_stored(a, now, a->critic_at.var);
+    in->next_critic = record_stored(a, next, a->critic_next.var);
 }
 
 /* Where a factor may jump to anywhere within an episode, the value of what came is mostly noise:
  * targets then take the context of the step itself for its successor. */
 static bool persists(const agent *a)
 {
-    return a->c.stored && a->so->persist;
+    return a->c.stored && !a->c.numbers && a->so->persist;
 }
 
 static int record_batch(agent *a, sac_inputs *in)
 {
-    int rc = 0, B = a->so->batch;
-    stage_rows(&a->batch, &a->at, "at", 1, B, 1);
-    stage_rows(&a->batch, &a->next, "next", 1, B, 1);
+    int rc = 0, T = a->T, B = a->B;
+    stage_rows(&a->batch, &a->at, "at", T, B, 1);
+    stage_rows(&a->batch, &a->next, "next", T, B, 1);
     TRY(staged_numbers(&a->shift, a->memory, a->g, "shift", 1, 1, a->inputs));
     TRY(staged_numbers(&a->scale, a->memory, a->g, "scale", 1, 1, a->inputs));
     nn_var now = replay_gather(a->replay, a->at.var), next = replay_gather(a->replay, a->next.var);
     if (a->c.relabel) TRY(relabel_record(a->c.relabel, &a->batch, a->replay, B, now, &next));
-    in->actor = record_input(a, now, a->at.var, false);
+    record_input(a, now, a->at.var, false, &in->actor, &in->critic);
     in->action = replay_action(a->replay, now);
     in->reward = replay_reward(a->replay, now);
     if (a->c.relabel) in->reward = relabel_reward(a->c.relabel, in->reward);
     in->terminated = replay_terminated(a->replay, now);
     if (persists(a)) stage_rows(&a->batch, &a->context_next, "context next", 1, B, 1);
-    in->next_actor = record_input(a, next, persists(a) ? a->context_next.var : a->next.var, true);
+    record_input(a, next, persists(a) ? a->context_next.var : a->next.var, true, &in->next_actor,
+                 &in->next_critic);
     record_hindsight(a, now, next, in);
     record_rewards(a, in);
+    if (a->c.window > 0) stage_numbers(&a->batch, &a->weight, "weight", T, B, 1);
+    if (a->c.window > 0) in->weight = a->weight.var;
     TRY(a->batch.rc);
 out:
     return rc;
+}
+
+/* The replay's last column. */
+static int pixels_at(const agent *a)
+{
+    return replay_shape_of(a->replay)->column_count - 1;
 }
 
 static int record(agent *a)
@@ -169,12 +252,15 @@ static int record(agent *a)
     sac_also also = {0};
     sac_inputs in = {.discount = NN_NONE, .weight = NN_NONE};
     replay_record(a->replay, a->g);
+    sac_use_front(a->sac, a->c.front);
     if (a->c.record) TRY(a->c.record(a->c.self, a->g, a->replay));
+    if (a->eyes) TRY(pixels_record(a->eyes, a->g, a->replay, pixels_at(a)));
     TRY(record_batch(a, &in));
     sac_record(a->sac, &in);
     TRY(staged_numbers(&a->here, a->memory, a->g, "here", 1, a->worlds, a->inputs));
-    sac_record_act(a->sac, record_units(a, a->here.var));
+    sac_record_act(a->sac, record_read(a, a->here.var));
     if (a->c.plan) TRY(a->c.plan(a->c.self, &also)); /* plans need everything recorded */
+    if (a->eyes) TRY(pixels_plan(a->eyes, &also));
     TRY(sac_plan(a->sac, &also));
     TRY(nn_graph_commit(a->g));
     sac_start(a->sac);
@@ -227,7 +313,11 @@ int agent_new(agent **out, const fans_algo_setup *s, const context *c)
                  .units_stale = true,
                  .looks = s->steps == 0};
     if (c) a->c = *c;
+    if (s->pixels) TRY(pixels_new(&a->eyes, s));
+    if (a->eyes) a->obs = pixels_features(a->eyes);
     a->inputs = a->obs + a->c.width;
+    a->T = a->c.window > 0 ? a->c.window : 1;
+    a->B = a->c.window > 0 ? a->c.windows : a->so->batch;
     find_hold(a);
     find_discount(a, s->info->horizon);
     TRY(arena_new(&a->memory));
@@ -242,12 +332,21 @@ int agent_new(agent **out, const fans_algo_setup *s, const context *c)
         a->exploring[r] = rng_stream(s->seeds[r], "random actions", 0);
     }
     if (a->c.ready) TRY(a->c.ready(a->c.self));
+    if (a->eyes) TRY(pixels_ready(a->eyes));
     check_length(a, s);
     *out = a;
     return 0;
 out:
     agent_free(a);
     return rc;
+}
+
+int agent_learns_single_steps(const fans_algo_setup *s)
+{
+    int n = ((const sac_options *)fans_options(s, "sac"))->n_step;
+    if (n == 1) return 0;
+    return fans_fail(FANS_EINVAL,
+                     "sac.n_step = %d: this algorithm learns from single steps; set it to 1", n);
 }
 
 void *agent_context(agent *a)
@@ -275,7 +374,7 @@ static void find_units(const agent *a, int r)
         obs.shift[i] = 0;
         obs.scale[i] = 1;
     }
-    if (a->ro->normalize) norm_units(&a->norms[r], obs.shift, obs.scale);
+    if (a->ro->normalize && !a->eyes) norm_units(&a->norms[r], obs.shift, obs.scale);
     if (a->c.units) a->c.units(a->c.self, r, obs, numbers);
 }
 
@@ -294,6 +393,7 @@ void agent_start(void *agent_)
 {
     agent *a = agent_;
     memset(a->numbers, 0, (size_t)a->rows * (size_t)a->c.width * sizeof *a->numbers);
+    if (a->eyes) pixels_start(a->eyes);
     if (a->c.start) a->c.start(a->c.self);
 }
 
@@ -320,27 +420,42 @@ int agent_act(void *agent_, const fans_moment *now, bool explore, float *action)
 {
     agent *a = agent_;
     int rc = 0;
+    if (a->c.moment) now = a->c.moment(a->c.self, now);
+    send_units(a); /* for networks that a context acts with … */
     if (a->c.look) TRY(a->c.look(a->c.self, now, a->numbers));
+    if (a->eyes) pixels_take(a->eyes, now);
     if (explore && a->steps[0] < a->hold) {
         act_at_random(a, action);
         return 0;
     }
-    send_units(a);
-    write_here(a, now->obs);
+    send_units(a); /* … and in case it changed them */
+    if (a->eyes) TRY(pixels_look(a->eyes, a->seen));
+    write_here(a, a->eyes ? a->seen : now->obs);
     TRY(sac_act(a->sac, explore, action));
 out:
     return rc;
 }
 
+/* The columns of open_replay. */
+static void store_columns(agent *a, const fans_moment *before, const float *action,
+                          const fans_outcome *o)
+{
+    const void *held[REPLAY_COLUMNS], *ends[REPLAY_COLUMNS];
+    int n = 0;
+    if (a->c.stored) held[n] = a->held, ends[n++] = a->ends;
+    if (a->c.kept > 0) held[n] = ends[n] = a->kept, n++;
+    if (a->eyes) held[n] = before->pixels, ends[n++] = o->next_pixels;
+    replay_add(a->replay, before, action, o, held, ends);
+}
+
 static void store(agent *a, const fans_moment *before, const float *action, const fans_outcome *o)
 {
-    const void *held[] = {a->held}, *ends[] = {a->ends};
-    replay_add(a->replay, before, action, o, held, ends);
+    store_columns(a, before, action, o);
     replay_sync(a->replay);
-    for (int i = 0; i < a->rows; i++)
+    for (int i = 0; !a->eyes && i < a->rows; i++)
         norm_add(&a->norms[i / a->worlds], before->obs + (size_t)i * (size_t)a->obs, NULL);
     for (int r = 0; r < a->replicas; r++) a->steps[r] += a->worlds;
-    a->units_stale = a->units_stale || a->ro->normalize;
+    a->units_stale = a->units_stale || (a->ro->normalize && !a->eyes);
 }
 
 int agent_observe(void *agent_, const fans_moment *before, const float *action,
@@ -349,12 +464,49 @@ int agent_observe(void *agent_, const fans_moment *before, const float *action,
     agent *a = agent_;
     size_t bytes = (size_t)a->rows * (size_t)a->c.width * sizeof(float);
     int rc = 0;
+    if (a->c.moment) before = a->c.moment(a->c.self, before);
+    if (a->eyes) pixels_note(a->eyes, outcome);
     memcpy(a->held, a->numbers, bytes);
-    memcpy(a->ends, a->numbers, bytes);
+    if (learn && a->c.keep) a->c.keep(a->c.self, a->kept);
+    if (learn && a->c.label) a->c.label(a->c.self, before, a->held);
+    memcpy(a->ends, a->held, bytes);
     if (a->c.note) TRY(a->c.note(a->c.self, before, action, outcome, learn, a->numbers, a->ends));
     if (learn) store(a, before, action, outcome);
 out:
     return rc;
+}
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+static int record_tick(agent *a, tick *t)
+{
+    context_batch b = batch_of(a);
+    nn_var numbers = NN_NONE;
+    int rc = a->c.tick ? a->c.tick(a->c.self, &b, t, &numbers) : 0;
+    if (rc < 0) return rc;
+    sac_gauss p = sac_record_gauss(a->sac, record_join(a, t->in[TICK_obs], numbers));
+    t->out[TICK_actions] = nn_activate(p.mean, NN_TANH);
+    t->out[TICK_mean] = p.mean;
+    t->out[TICK_log_std] = p.log_std;
+    return 0;
+}
+
+int agent_tick(agent *a, const tick **out)
+{
+    tick t;
+    send_units(a);
+    *out = &a->tick;
+    if (a->tick.g) return 0;
+    if (a->eyes)
+        return fans_fail(FANS_ENOSUP,
+                         "it acts on pixels; only policies that act on the state can be "
+                         "written down as a program");
+    if (a->c.width > 0 && !a->c.tick)
+        return fans_fail(FANS_ENOSUP, "what it acts by cannot be written down as a program");
+    tick_begin(&t, a->g, a->obs, a->act);
+    int rc = record_tick(a, &t), ended = nn_sketch_end(a->g);
+    if (rc == 0 && ended == 0) a->tick = t;
+    return rc < 0 ? rc : ended;
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -370,13 +522,34 @@ int agent_rounds(const agent *a, int64_t every)
     return every > 0 && now > 0 ? (int)(now / every - before / every) : 0;
 }
 
+static int64_t rounds_before(int64_t now, int64_t from, int64_t until, int64_t rounds)
+{
+    if (now >= until) return rounds;
+    return now <= from ? 0 : rounds * (now - from) / (until - from);
+}
+
+int64_t agent_rounds_within(const agent *a, int64_t from, int64_t until, int64_t rounds)
+{
+    int64_t now = a->steps[0];
+    return rounds_before(now, from, until, rounds) -
+           rounds_before(now - a->worlds, from, until, rounds);
+}
+
+static void draw_rows(agent *a, int r, int32_t *at, int32_t *next)
+{
+    if (a->c.draw)
+        a->c.draw(a->c.self, r, &a->sampling[r], at, next, numbers_of(&a->weight, r));
+    else
+        replay_draw(a->replay, r, &a->sampling[r], a->B, at, next);
+}
+
 /* A batch of one replica. */
 static void draw_batch(void *arg, int r)
 {
     agent *a = arg;
-    int n = a->so->batch, steps = a->c.hindsight;
+    int n = a->T * a->B, steps = a->c.hindsight;
     int32_t *at = rows_of(&a->at, r), *next = rows_of(&a->next, r);
-    replay_draw(a->replay, r, &a->sampling[r], n, at, next);
+    draw_rows(a, r, at, next);
     if (a->so->n_step > 1)
         replay_ahead(a->replay, r, n, at, a->so->n_step, a->so->discount, next,
                      numbers_of(&a->reward, r), numbers_of(&a->rest, r));
@@ -390,6 +563,7 @@ static void draw_batch(void *arg, int r)
         replay_hindsight(a->replay, r, n, context_next, steps, rows_of(&a->critic_next, r));
     if (a->c.relabel) relabel_draw(a->c.relabel, r, at);
     if (a->c.fill) a->c.fill(a->c.self, r, at, next);
+    if (a->eyes) pixels_fill(a->eyes, r, at, next);
 }
 
 static int update_once(agent *a)
@@ -470,9 +644,10 @@ void agent_state(void *agent_, int replica, state_list *s)
     state_range(s, 0, STATE_COUNT);
     state_add_number(s, "agent/updates", FANS_I64, &a->updates[replica]);
     state_range(s, 0, STATE_COUNT);
-    norm_state(&a->norms[replica], "agent/norm", s);
+    if (!a->eyes) norm_state(&a->norms[replica], "agent/norm", s);
     replay_state(a->replay, replica, s);
     state_check(s, check_steps, a, replica);
+    if (a->eyes) pixels_state(a->eyes, replica, s);
     if (a->c.state) a->c.state(a->c.self, replica, s);
 }
 
@@ -485,6 +660,7 @@ void agent_carried(void *agent_, int replica, state_list *s)
     if (a->c.width > 0)
         state_add(s, "agent/context", FANS_F32, 2, (int64_t[]){a->worlds, a->c.width},
                   (float *)agent_numbers(a, replica * a->worlds));
+    if (a->eyes) pixels_carried(a->eyes, replica, s);
     if (a->c.carried) a->c.carried(a->c.self, replica, s);
 }
 
@@ -497,5 +673,6 @@ void agent_scalars(void *agent_, int replica, fans_scalar_fn *emit, void *user)
     emit(user, "train/ent_coef", x.temp);
     emit(user, "train/entropy", x.entropy);
     emit(user, "train/n_updates", (double)a->updates[replica]);
+    sac_scalars(a->sac, replica, emit, user);
     if (a->c.scalars) a->c.scalars(a->c.self, replica, emit, user);
 }

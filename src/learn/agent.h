@@ -21,16 +21,26 @@ typedef struct agent agent;
  * context's self, which is freed even if this fails. */
 int agent_new(agent **out, const fans_algo_setup *setup, const context *c);
 
+/* Refuses sac.n_step > 1, for contexts to which it means nothing. */
+int agent_learns_single_steps(const fans_algo_setup *setup);
+
 /* Steps of a seed so far; and, of something done every `every` steps, how often it fell due in the
  * last step of all worlds. */
 int64_t agent_steps(const agent *a);
 int agent_rounds(const agent *a, int64_t every);
+
+/* The same for `rounds` spread evenly over the steps from `from` until `until`. */
+int64_t agent_rounds_within(const agent *a, int64_t from, int64_t until, int64_t rounds);
 
 /* Call it after changing what the context's `units` answers. */
 void agent_units_changed(agent *a);
 
 void *agent_context(agent *a);                       /* its self */
 const float *agent_numbers(const agent *a, int row); /* the context of the coming step */
+
+/* What it acts by, as a recording in its graph; recorded once, then the same. Fails if its context
+ * cannot be recorded. */
+int agent_tick(agent *a, const tick **out);
 
 /* See fans_algo_def. */
 void agent_free(void *agent);

@@ -191,7 +191,7 @@ json_t *causal_json(const causal_graph *g)
         for (int i = 0; i < g->effects[k]; i++) {
             json_t *row = json_array();
             for (int j = 0; j < g->causes[k]; j++)
-                json_array_append_new(row, json_real(g->mask[k][i * g->causes[k] + j]));
+                json_array_append_new(row, json_number(g->mask[k][i * g->causes[k] + j]));
             json_array_append_new(rows, row);
         }
         json_object_set_new(masks, causal_mask_names[k], rows);

@@ -16,16 +16,35 @@
 #include "learn/relabel.h"
 #include "learn/sac.h"
 #include "learn/staged.h"
+#include "learn/tick.h"
 
 /* (x + shift) · scale for each of some numbers. */
 typedef struct units {
     float *shift, *scale;
 } units;
 
+/* A batch as networks read it: B rows, or B windows of T rows in sequence. */
+typedef struct context_batch {
+    stage *inputs; /* for inputs of one's own */
+    const replay *replay;
+    int T, B, worlds;
+    nn_var at, next;     /* its rows and their successors: (T, B, 1) */
+    nn_var shift, scale; /* units of an observation: (1, 1, obs) */
+    double bound;        /* of normalised ones; 0: none */
+} context_batch;
+
+/* Raw observations in the units that the networks see, the same in acting and learning. */
+nn_var context_obs(const context_batch *b, nn_var raw);
+
+/* What policy and critics read beside an observation: (T, B, width) each. */
+typedef struct context_numbers {
+    nn_var policy, critic;
+} context_numbers;
+
 typedef struct context {
     void *self;
-    int width;     /* numbers added to the state */
-    bool stored;   /* stored with every row, in the replay's column 0 */
+    int width;   /* numbers added to the state */
+    bool stored; /* stored with every row, in the replay's column 0; batches read them there … */
     int hindsight; /* stored: first steps of a segment where critics see the later numbers */
 
     int64_t hold; /* steps of a seed before which actions are random and SAC does not learn … */
@@ -42,6 +61,10 @@ typedef struct context {
 
     void (*start)(void *self); /* new lifetimes start */
 
+    /* What it takes for the moment, if it knows segments that nobody told it of. Valid until the
+     * step is made. */
+    const fans_moment *(*moment)(void *self, const fans_moment *told);
+
     /* Before each step. */
     int (*look)(void *self, const fans_moment *now, float *numbers);
 
@@ -51,6 +74,20 @@ typedef struct context {
     int (*note)(void *self, const fans_moment *before, const float *action,
                 const fans_outcome *outcome, bool learn, float *numbers, float *ends);
 
+    /* Stored with each row as a column of its own, which SAC does not read: `kept` numbers.
+     * `keep` writes those of the coming step of all rows, (rows, kept). */
+    int kept;
+    void (*keep)(const void *self, float *numbers);
+
+    /* If SAC learns with other numbers than those acted on: writes those of the step just made,
+     * (rows, width), to be stored. In learning only. */
+    void (*label)(void *self, const fans_moment *before, float *numbers);
+
+    /* The same as a recording, for export: look and note in one tick (learn/tick.h). Sets `numbers`
+     * and the tick's belief. `b` has the units of observations. Without it, an agent with a context
+     * cannot be exported. */
+    int (*tick)(void *self, const context_batch *b, tick *t, nn_var *numbers);
+
     /* ---- in batches ---- */
 
     /* Record its own networks, before the batch; plan them, after everything is recorded; start,
@@ -59,16 +96,27 @@ typedef struct context {
     int (*plan)(void *self, sac_also *also);
     int (*ready)(void *self);
 
-    /* If not stored: records the numbers (1, batch, width) of a batch's rows, or of their
-     * successors, from staged inputs. Before each update `fill` prepares these for one replica, on
-     * any thread. */
-    nn_var (*numbers)(void *self, stage *t, const replay *r, int batch, bool next);
+    /* … unless this records the numbers of a batch's rows, and then those of their successors,
+     * from staged inputs. Before each update `fill` prepares these for one replica, on any thread.
+     */
+    context_numbers (*numbers)(void *self, const context_batch *b, bool next);
     void (*fill)(void *self, int replica, const int32_t *at, const int32_t *next);
+
+    /* With `window` > 0 a batch has `windows` windows of so many rows, and `draw` replaces the
+     * agent's choice of rows: (window, windows) rows, their successors, and how much each counts.
+     * It comes before `fill`. */
+    int window, windows;
+    void (*draw)(void *self, int replica, rng *stream, int32_t *at, int32_t *next, float *weight);
+
+    sac_front front; /* how policy and critics read observation and numbers together */
 
     /* Changes the units in which SAC sees a row. On entry, those of the observation are as
      * normalisation set them, those of the context are shift 0 and scale 1. Called again after
      * agent_units_changed. */
     void (*units)(const void *self, int replica, units obs, units context);
+
+    /* What SAC reads instead of the numbers (1, ·, width), in their units. */
+    nn_var (*project)(void *self, nn_var numbers);
 
     /* ---- learning ---- */
 

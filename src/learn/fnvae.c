@@ -23,7 +23,8 @@ const char *const fnvae_cost_names[FNVAE_COST_COUNT] = {
  * products reveal it (of the action and its unexpected effect, say). The posterior starts almost
  * certain: decoders learn to ignore a latent that is mostly noise, and might then never pick up a
  * weak factor. */
-static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state)
+static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_var state,
+                             nn_var reset)
 {
     char name[32];
     nn_group *phi = f->group[FNVAE_PHI];
@@ -32,7 +33,7 @@ static fnvae_posterior infer(fnvae *f, const char *kind, nn_list x, int n, nn_va
     h = nn_dense(phi, name, NN_IN(h), 1, true, f->o.encoder, NN_RELU);
     snprintf(name, sizeof name, "%s.lstm", kind);
     fnvae_posterior q;
-    q.state = nn_lstm_layer(phi, name, NN_IN(h), f->o.lstm, f->o.memory, state, NN_NONE);
+    q.state = nn_lstm_layer(phi, name, NN_IN(h), f->o.lstm, f->o.memory, state, reset);
     snprintf(name, sizeof name, "%s.head", kind);
     nn_var out =
         nn_dense(phi, name, NN_IN(nn_slice(q.state, 0, f->o.lstm)), 1, true, 2 * n, NN_LINEAR);
@@ -126,7 +127,7 @@ static nn_var record_plain(fnvae *f, int group, nn_list x, int n)
 
 static nn_var in_units(const fnvae *f, int scale, nn_var x)
 {
-    return nn_mul(nn_add(x, f->shift[scale]), f->scale[scale]);
+    return scales_apply(&f->scales, scale, x);
 }
 
 fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
@@ -137,8 +138,11 @@ fnvae_seen fnvae_record_seen(const fnvae *f, fnvae_lived x, nn_var change)
                         .ds = in_units(f, SCALE_DS, nn_sub(x.next_obs, x.obs)),
                         .r = in_units(f, SCALE_R, x.reward),
                         .change = change,
+                        .change_r = NN_NONE,
                         .state_s = NN_NONE,
-                        .state_r = NN_NONE};
+                        .state_r = NN_NONE,
+                        .reset_s = NN_NONE,
+                        .reset_r = NN_NONE};
 }
 
 nn_var fnvae_record_reward(fnvae *f, fnvae_seen x, nn_var theta_r)
@@ -164,8 +168,11 @@ static fnvae_seen pick_rows(const fnvae_seen *x, nn_var at)
                         .ds = nn_pick(x->ds, at),
                         .r = nn_pick(x->r, at),
                         .change = NN_NONE,
+                        .change_r = NN_NONE,
                         .state_s = NN_NONE,
-                        .state_r = NN_NONE};
+                        .state_r = NN_NONE,
+                        .reset_s = NN_NONE,
+                        .reset_r = NN_NONE};
 }
 
 /* Rows of the replay. */
@@ -207,14 +214,15 @@ void fnvae_record_posteriors(fnvae *f, const fnvae_seen *x, fnvae_posterior *q_s
         record_news(f, first ? FNVAE_PLAIN_S : FNVAE_ALPHA, NN_IN(x->s, x->a), x->ds, &f->plain_s);
     nn_var news_r = record_news(f, first ? FNVAE_PLAIN_R : FNVAE_BETA, NN_IN(x->s, x->a, x->s1),
                                 x->r, &f->plain_r);
-    nn_list of_r = NN_IN(x->s, x->a, x->s1, x->r, news_r, x->change);
+    nn_list of_r =
+        NN_IN(x->s, x->a, x->s1, x->r, news_r, x->change_r.graph ? x->change_r : x->change);
     if (!f->o.mixed) {
-        *q_s = infer(f, "s", NN_IN(x->s, x->a, news_s, x->change), p, x->state_s);
-        *q_r = infer(f, "r", of_r, q, x->state_r);
+        *q_s = infer(f, "s", NN_IN(x->s, x->a, news_s, x->change), p, x->state_s, x->reset_s);
+        *q_r = infer(f, "r", of_r, q, x->state_r, x->reset_r);
         return;
     }
     nn_list all = NN_IN(x->s, x->a, x->s1, x->r, news_s, news_r, x->change);
-    fnvae_posterior both = infer(f, "mixed", all, p + q, x->state_s);
+    fnvae_posterior both = infer(f, "mixed", all, p + q, x->state_s, x->reset_s);
     *q_s = *q_r = both;
     q_s->mean = nn_slice(both.mean, 0, p);
     q_s->log_std = nn_slice(both.log_std, 0, p);
@@ -285,25 +293,10 @@ out:
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static int scale_width(const fnvae *f, int scale)
-{
-    const int widths[FNVAE_SCALES] = {f->z.d, f->z.d, 1, f->z.p, f->z.q};
-    return widths[scale];
-}
-
 static int record_units(fnvae *f)
 {
-    int rc = 0, at = 0;
-    TRY(staged_numbers(&f->units, f->memory, f->g, "units", 1, 1,
-                       2 * (2 * f->z.d + 1 + f->z.p + f->z.q)));
-    for (int k = 0; k < FNVAE_SCALES; k++) {
-        int n = scale_width(f, k);
-        f->shift[k] = nn_slice(f->units.var, at, n);
-        f->scale[k] = nn_slice(f->units.var, at + n, n);
-        at += 2 * n;
-    }
-out:
-    return rc;
+    const int widths[FNVAE_SCALES] = {f->z.d, f->z.d, 1, f->z.p, f->z.q};
+    return scales_record(&f->scales, f->memory, f->g, widths, FNVAE_SCALES);
 }
 
 static void record_scalars(fnvae *f)
@@ -360,9 +353,6 @@ static int declare(fnvae *f)
     TRY(arena_declare(f->memory, &f->shown, FNVAE_COST_COUNT * R * sizeof(float)));
     TRY(arena_declare(f->memory, &f->k_host, FNVAE_K_COUNT * R * sizeof(float)));
     TRY(arena_declare(f->memory, &f->buffer, largest_mask(f) * sizeof(float)));
-    TRY((f->norms = mem_alloc(R * FNVAE_SCALES * sizeof *f->norms)) ? 0 : FANS_ENOMEM);
-    for (size_t k = 0; k < R * FNVAE_SCALES; k++)
-        TRY(norm_declare(&f->norms[k], f->memory, scale_width(f, (int)k % FNVAE_SCALES)));
     TRY(arena_commit(f->memory));
 out:
     return rc;
@@ -406,7 +396,7 @@ void fnvae_free(fnvae *f)
 {
     if (!f) return;
     arena_free(f->memory);
-    mem_free(f->norms);
+    scales_free(&f->scales);
     mem_free(f);
 }
 
@@ -416,7 +406,6 @@ void fnvae_free(fnvae *f)
 static int note_load(void *arg)
 {
     fnvae *f = arg;
-    staged_send(&f->units);
     fnvae_set_masks(f);
     return 0;
 }
@@ -433,12 +422,7 @@ void fnvae_state(fnvae *f, int replica, state_list *s)
         snprintf(name, sizeof name, "fnvae/%s_steps", nn_group_name(g));
         state_add_number(s, name, FANS_U64, nn_group_steps(g));
     }
-    for (int i = 0; i < FNVAE_SCALES; i++) {
-        snprintf(name, sizeof name, "scale.%s", names[i]);
-        norm_state(&f->norms[replica * FNVAE_SCALES + i], name, s);
-    }
-    state_add(s, "fnvae/units", FANS_F32, 1, (int64_t[]){(int64_t)f->units.each},
-              numbers_of(&f->units, replica));
+    scales_state(&f->scales, replica, names, "fnvae/units", s);
     state_add_number(s, "fnvae/update", FANS_I64, &f->update);
     state_range(s, (double)fnvae_first(f), STATE_COUNT);
     for (int i = 0; i < FNVAE_COST_COUNT; i++) { /* shown until the next update */

@@ -18,9 +18,9 @@
 #define LEARN_FNVAE_H
 
 #include "base/pool.h"
-#include "data/norm.h"
 #include "data/replay.h"
 #include "learn/fnvae_options.h"
+#include "learn/scales.h"
 #include "learn/staged.h"
 
 /* The sizes of a model. */
@@ -105,10 +105,11 @@ typedef struct fnvae_lived {
     nn_var obs, action, reward, next_obs;
 } fnvae_lived;
 
-/* ... as the networks read them: normalised; whether a segment starts; and the state of q_phi's
- * LSTMs (1, B, 2 lstm), or NN_NONE. */
+/* ... as the networks read them: normalised; whether a segment starts (change_r: one of theta_r, if
+ * that may differ; else NN_NONE); the state of q_phi's LSTMs (1, B, 2 lstm), and where they are
+ * cleared (T, B, 1), or NN_NONE. */
 typedef struct fnvae_seen {
-    nn_var s, a, s1, ds, r, change, state_s, state_r;
+    nn_var s, a, s1, ds, r, change, change_r, state_s, state_r, reset_s, reset_r;
 } fnvae_seen;
 
 /* Weights of costs, which may change from update to update. */
@@ -127,8 +128,7 @@ typedef struct fnvae {
     nn_graph *g; /* the caller's */
     const replay *replay;
     nn_group *group[FNVAE_GROUPS];
-    staged units; /* (1, 1, ·): shift and scale of every statistic */
-    nn_var shift[FNVAE_SCALES], scale[FNVAE_SCALES];
+    scales scales;
 
     /* windows: (T, B) rows of the replay, and which row of the window each posterior decodes */
     staged at, next, decoded, change, w[FNVAE_W_COUNT];
@@ -154,7 +154,6 @@ typedef struct fnvae {
     float *shown; /* (costs, replicas): of the last update, for curves */
     bool stale;   /* not read since the last update */
 
-    norm *norms; /* [replica][FNVAE_SCALES] */
     arena *memory;
     int64_t update; /* updates done; negative during pre-training */
     bool update_graph;

@@ -3,55 +3,32 @@
 
 /* ---- running statistics ---------------------------------------------------------------------- */
 
-static norm *norm_of(const fnvae *f, int replica, int scale)
-{
-    return &f->norms[(size_t)replica * FNVAE_SCALES + (size_t)scale];
-}
-
 void fnvae_observe(fnvae *f, int replica, const float *obs, float reward, const float *next_obs)
 {
-    norm_add(norm_of(f, replica, SCALE_S), obs, NULL);
-    norm_add(norm_of(f, replica, SCALE_DS), next_obs, obs);
-    norm_add(norm_of(f, replica, SCALE_R), &reward, NULL);
+    scales_add(&f->scales, replica, SCALE_S, obs, NULL);
+    scales_add(&f->scales, replica, SCALE_DS, next_obs, obs);
+    scales_add(&f->scales, replica, SCALE_R, &reward, NULL);
 }
 
 void fnvae_observe_factors(fnvae *f, int replica, const float *theta_s, const float *theta_r)
 {
-    norm_add(norm_of(f, replica, SCALE_THETA_S), theta_s, NULL);
-    norm_add(norm_of(f, replica, SCALE_THETA_R), theta_r, NULL);
+    scales_add(&f->scales, replica, SCALE_THETA_S, theta_s, NULL);
+    scales_add(&f->scales, replica, SCALE_THETA_R, theta_r, NULL);
 }
 
-/* Shift and scale of each statistic, one after the other. */
 void fnvae_set_units(fnvae *f)
 {
-    for (int r = 0; r < f->replicas; r++) {
-        float *to = numbers_of(&f->units, r);
-        for (int k = 0; k < FNVAE_SCALES; k++) {
-            const norm *x = norm_of(f, r, k);
-            norm_units(x, to, to + x->n);
-            to += 2 * x->n;
-        }
-    }
-    staged_send(&f->units);
-}
-
-/* Shifts and scales of a statistic. */
-static const float *units_of(const fnvae *f, int replica, int scale)
-{
-    const float *units = numbers_of(&f->units, replica);
-    for (int k = 0; k < scale; k++) units += 2 * norm_of(f, replica, k)->n;
-    return units;
+    scales_settle(&f->scales);
 }
 
 float fnvae_unit(const fnvae *f, int replica, int scale, int i)
 {
-    return 1 / units_of(f, replica, scale)[norm_of(f, replica, scale)->n + i];
+    return scales_unit(&f->scales, replica, scale, i);
 }
 
 double fnvae_to(const fnvae *f, int replica, int scale, int i, double x)
 {
-    const float *units = units_of(f, replica, scale);
-    return (x + (double)units[i]) * (double)units[norm_of(f, replica, scale)->n + i];
+    return scales_to(&f->scales, replica, scale, i, x);
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define LEARN_FNVAE_OPTIONS_H
 
 #include "base/options.h"
+#include "fans/env.h"
 
 enum { FNVAE_MOST = 128 };                               /* factors of both kinds together */
 enum { READS_BOTH, READS_BEFORE, READS_AFTER };          /* reward_reads */
@@ -14,8 +15,8 @@ enum { SMOOTH_STEP, SMOOTH_MA, SMOOTH_EMA, SMOOTH_OFF }; /* smooth */
     X(FLAG, observed, false, "use the true factors instead of inferring them")                     \
     X(CHOICE, reward_reads, 0, "both|before|after", "which states the reward decoders read")       \
     X(INT, order, 2, 1, 2, "past segments that the CF dynamics see; 2: velocities too")            \
-    X(INT, window, 200, 2, 100000,                                                                 \
-      "steps of a training window; should span at least order + 2 segments")                       \
+    X(INT, window, 0, 0, 100000,                                                                   \
+      "steps of a training window; 0: four segments of the slowest clock, 200 to 2000")            \
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
     X(REAL, jumps, 0, 0, 1, "fraction of windows spliced from two times")                          \
     X(INT, moves, 0, 0, 100000, "most segments per window that p_gamma predicts; 0: all")          \
@@ -81,5 +82,11 @@ const option_group *fnvae_option_group(void);
 
 /* The INI text of the preset `name` (paper, standard, small): a layer below a config file. */
 int fnvae_preset(const char *name, const char **ini);
+
+/* Finds the window of a task whose factors move so, where the options leave it open: four segments
+ * of the slowest clock, but no more than `most` steps. `too_short` becomes the steps that it should
+ * have, or 0 if it spans the order + 2 segments that p_gamma needs. */
+int fnvae_find_window(fnvae_options *o, const fans_moving *moving, int count, int most,
+                      int *too_short);
 
 #endif

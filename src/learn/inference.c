@@ -6,12 +6,14 @@
 #include "base/error.h"
 
 int inference_record(inference *x, nn_graph *g, replay *r, int column, const fnvae_options *o,
-                     fnvae_dims z, bool spread)
+                     fnvae_dims z, bool spread, double doubt, const points_options *look)
 {
     int rc = 0;
     TRY(fnvae_new(&x->model, g, r, o, z));
-    TRY(belief_new(&x->belief, x->model));
-    TRY(refresh_new(&x->refresh, x->model, r, column, spread));
+    refresh_way way = look ? REFRESH_POINTS : doubt > 0 ? REFRESH_DOUBTS : REFRESH_CARRIES;
+    if (look) TRY(points_new(&x->points, x->model, r, column + 1, *look));
+    TRY(belief_new(&x->belief, x->model, doubt, x->points));
+    TRY(refresh_new(&x->refresh, x->model, r, column, spread, way));
 out:
     return rc;
 }

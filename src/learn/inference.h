@@ -10,12 +10,15 @@ typedef struct inference {
     fnvae *model;
     belief *belief;
     refresh *refresh;
+    points *points; /* the belief's; NULL: it is told where segments begin */
 } inference;
 
-/* Records all three on a graph; `column` of the replay stores the beliefs. Then plan, commit,
- * ready. Start from {0}; free it even after a failure. */
+/* Records all three on a graph; `column` of the replay stores the beliefs; `doubt` is belief_new's,
+ * and `look`, if not NULL, says how to find where segments begin. With either, the next column has
+ * what belongs to it.
+ * Then plan, commit, ready. Start from {0}; free it even after a failure. */
 int inference_record(inference *x, nn_graph *g, replay *r, int column, const fnvae_options *o,
-                     fnvae_dims z, bool spread);
+                     fnvae_dims z, bool spread, double doubt, const points_options *look);
 int inference_plan(inference *x);
 int inference_ready(inference *x);
 void inference_free(inference *x);

@@ -45,15 +45,15 @@ double linear_map_at(const double *w, const float *x, int k)
     return guess;
 }
 
-int linear_map_fit(const float *x, int k, const double *y, int n, double *w)
+int linear_map_fit(const float *x, int k, const double *y, int n, int stride, double *w)
 {
     size_t width = (size_t)k + 1;
-    if (n < 2 * (k + 2)) return 0;
+    if (n < stride * (k + 2)) return 0;
     double *A = mem_alloc(width * width * sizeof *A);
     if (!A) return FANS_ENOMEM;
     memset(w, 0, width * sizeof *w);
-    for (int i = 0; i < n; i += 2) add_sample(A, w, x + (size_t)i * (size_t)k, k, y[i]);
-    for (size_t i = 0; i < width; i++) A[i * width + i] += 1e-6 * n;
+    for (int i = 0; i < n; i += stride) add_sample(A, w, x + (size_t)i * (size_t)k, k, y[i]);
+    for (size_t i = 0; i < width; i++) A[i * width + i] += 2e-6 * n / stride;
     solve(A, w, k + 1);
     mem_free(A);
     return 1;
@@ -76,7 +76,7 @@ int linear_map_r2(double *r2, const float *x, int k, const double *y, int n)
 {
     double *w = mem_alloc(((size_t)k + 1) * sizeof *w);
     if (!w) return FANS_ENOMEM;
-    int fitted = linear_map_fit(x, k, y, n, w);
+    int fitted = linear_map_fit(x, k, y, n, 2, w);
     *r2 = fitted > 0 ? score(w, x, k, y, n) : NAN;
     mem_free(w);
     return fitted < 0 ? fitted : 0;

@@ -5,10 +5,12 @@
  * that, and p_gamma is the larger part of the work, so it has a separate plan. */
 #include "learn/refresh.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "learn/hypotheses.h"
+#include "learn/points.h"
+#include "learn/sweep.h"
 
 /* A step after which a segment may start, and the last step of the segment before its own. */
 typedef struct end {
@@ -29,36 +31,71 @@ struct refresh {
     int n;     /* p + q */
     int width; /* of a stored belief: n, or 2 n with spreads */
     int most;  /* ends per round and replica */
+    refresh_way way;
     staged at, next, change, thetas;
-    nn_var out, foretold;
+    staged reset[2]; /* of both windows: (T, B, 2), where theta_s and theta_r start afresh, … */
+    staged begin[2]; /* … and, with points, where a segment of them begins */
+    nn_var out, other, foretold;
     nn_plan *encode, *foresee;
     float *reached, *foreseen; /* [replica][T][B][width]: after a step; if a segment starts next */
+    float *reached_other;      /* ... after a step, in the other window */
     end *ends;                 /* [replica][B][T] */
     int *end_count;            /* [replica][B] */
     asking *asking;            /* [replica] */
     size_t *asked;             /* [replica][most]: the ends of a round */
     float *answers;            /* ... and what p_gamma predicts after them */
     uint64_t *counters;
-    int *steps, *count;  /* [replica][capacity] rows of a lane that are steps; their number */
-    replay_step *window; /* [replica][T] */
-    int world, batch;    /* of the current run */
+    sweep *sweep;
     arena *memory;
 };
 
+enum { KINDS = 2 }; /* of theta */
+
+static int windows_of(const refresh *x)
+{
+    return x->way == REFRESH_CARRIES ? 1 : 2;
+}
+
 /* ---- recording ------------------------------------------------------------------------------- */
+
+static nn_var record_posteriors(refresh *x, const fnvae_seen *seen)
+{
+    fnvae_posterior q_s, q_r;
+    fnvae_record_posteriors(x->f, seen, &q_s, &q_r);
+    return x->spread ? nn_concat(NN_IN(q_s.mean, q_r.mean, q_s.log_std, q_r.log_std))
+                     : nn_concat(NN_IN(q_s.mean, q_r.mean));
+}
+
+/* Where a window starts afresh. With doubt, the other one does so with every segment. */
+static void restart(const refresh *x, int which, fnvae_seen *seen)
+{
+    if (x->way == REFRESH_DOUBTS && which == 1) {
+        seen->reset_s = seen->reset_r = x->change.var;
+        return;
+    }
+    seen->reset_s = nn_slice(x->reset[which].var, 0, 1);
+    seen->reset_r = nn_slice(x->reset[which].var, 1, 1);
+    if (x->way == REFRESH_DOUBTS) return;
+    seen->change = nn_slice(x->begin[which].var, 0, 1);
+    seen->change_r = nn_slice(x->begin[which].var, 1, 1);
+}
 
 static void record_windows(refresh *x)
 {
     fnvae *f = x->f;
     const replay *r = x->replay;
-    fnvae_posterior q_s, q_r;
     nn_var now = replay_gather(r, x->at.var), after = replay_gather(r, x->next.var);
     fnvae_lived lived = {replay_obs(r, now), replay_action(r, now), replay_reward(r, now),
                          replay_obs(r, after)};
-    fnvae_seen seen = fnvae_record_seen(f, lived, x->change.var);
-    fnvae_record_posteriors(f, &seen, &q_s, &q_r);
-    x->out = x->spread ? nn_concat(NN_IN(q_s.mean, q_r.mean, q_s.log_std, q_r.log_std))
-                       : nn_concat(NN_IN(q_s.mean, q_r.mean));
+    fnvae_seen seen = fnvae_record_seen(f, lived, x->change.var), other = seen;
+    if (x->way == REFRESH_CARRIES) {
+        x->out = record_posteriors(x, &seen);
+        return;
+    }
+    restart(x, 0, &seen);
+    restart(x, 1, &other);
+    x->other = record_posteriors(x, &other);
+    x->out = record_posteriors(x, &seen);
 }
 
 /* p_gamma on [mean | last mean of the segment before] of some rows. */
@@ -72,7 +109,7 @@ static void record_foresight(refresh *x)
     x->foretold = x->spread ? nn_concat(NN_IN(next.mean, next.log_std)) : next.mean;
 }
 
-int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread)
+int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread, refresh_way way)
 {
     int rc = 0, n = f->z.p + f->z.q;
     refresh *x = mem_alloc(sizeof *x);
@@ -81,6 +118,7 @@ int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread)
                    .replay = r,
                    .column = column,
                    .spread = spread,
+                   .way = way,
                    .T = 2 * f->o.window,
                    .B = f->o.encode,
                    .n = n,
@@ -90,6 +128,11 @@ int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread)
     TRY(staged_rows(&x->at, x->memory, f->g, "encode at", x->T, x->B, 1));
     TRY(staged_rows(&x->next, x->memory, f->g, "encode next", x->T, x->B, 1));
     TRY(staged_numbers(&x->change, x->memory, f->g, "encode change", x->T, x->B, 1));
+    for (int i = 0; i < windows_of(x) - (way == REFRESH_DOUBTS) && way != REFRESH_CARRIES; i++) {
+        TRY(staged_numbers(&x->reset[i], x->memory, f->g, "encode reset", x->T, x->B, KINDS));
+        if (way == REFRESH_DOUBTS) continue;
+        TRY(staged_numbers(&x->begin[i], x->memory, f->g, "encode begin", x->T, x->B, KINDS));
+    }
     TRY(staged_numbers(&x->thetas, x->memory, f->g, "encode thetas", 1, x->most, 2 * n));
     record_windows(x);
     record_foresight(x);
@@ -102,31 +145,9 @@ out:
 int refresh_plan(refresh *x)
 {
     int rc = 0;
-    TRY(nn_plan_new(&x->encode, x->f->g, &x->out, 1, 0, NULL, 0));
+    nn_var out[] = {x->out, x->other};
+    TRY(nn_plan_new(&x->encode, x->f->g, out, windows_of(x), 0, NULL, 0));
     TRY(nn_plan_new(&x->foresee, x->f->g, &x->foretold, 1, 0, NULL, 0));
-out:
-    return rc;
-}
-
-int refresh_ready(refresh *x)
-{
-    size_t R = (size_t)x->f->replicas, windows = R * (size_t)x->B, rows = windows * (size_t)x->T;
-    size_t asked = R * (size_t)x->most, belief = (size_t)x->width * sizeof(float);
-    size_t capacity = (size_t)replay_capacity(x->replay);
-    int rc = 0, counters;
-    nn_graph_counters(x->f->g, &counters);
-    TRY(arena_declare(x->memory, &x->reached, rows * belief));
-    TRY(arena_declare(x->memory, &x->foreseen, rows * belief));
-    TRY(arena_declare(x->memory, &x->ends, rows * sizeof *x->ends));
-    TRY(arena_declare(x->memory, &x->end_count, windows * sizeof *x->end_count));
-    TRY(arena_declare(x->memory, &x->asking, R * sizeof *x->asking));
-    TRY(arena_declare(x->memory, &x->asked, asked * sizeof *x->asked));
-    TRY(arena_declare(x->memory, &x->answers, asked * belief));
-    TRY(arena_declare(x->memory, &x->counters, (size_t)counters * sizeof *x->counters));
-    TRY(arena_declare(x->memory, &x->steps, R * capacity * sizeof *x->steps));
-    TRY(arena_declare(x->memory, &x->count, R * sizeof *x->count));
-    TRY(arena_declare(x->memory, &x->window, R * (size_t)x->T * sizeof *x->window));
-    TRY(arena_commit(x->memory));
 out:
     return rc;
 }
@@ -134,6 +155,7 @@ out:
 void refresh_free(refresh *x)
 {
     if (!x) return;
+    sweep_free(x->sweep);
     arena_free(x->memory);
     mem_free(x);
 }
@@ -172,6 +194,39 @@ static void list_ends(refresh *x, int replica, int b, const replay_step *steps)
     x->end_count[window] = n;
 }
 
+/* A segment has started afresh if that was likelier at its end. */
+static void list_resets(refresh *x, int replica, int b, const replay_step *steps)
+{
+    float afresh[KINDS] = {0};
+    for (int t = x->T - 1; t >= 0; t--) {
+        bool ends = t == x->T - 1 || steps[t + 1].change;
+        const float *w = replay_beside_row(x->replay, replica, steps[t].at, x->column + 1);
+        float *to = numbers_of(&x->reset[0], replica) + place(x, b, t) * KINDS;
+        for (int k = 0; k < KINDS; k++) {
+            if (ends) afresh[k] = w[k] > 0.5F;
+            to[k] = steps[t].change ? afresh[k] : 0;
+        }
+    }
+}
+
+/* A segment that was found starts afresh in one of the windows, an episode before points are found
+ * in none. */
+static void list_points(refresh *x, int replica, int b, const replay_step *steps)
+{
+    for (int t = 0; t < x->T; t++) {
+        const float *kept = replay_beside_row(x->replay, replica, steps[t].at, x->column + 1);
+        bool found = false;
+        for (int k = 0; k < KINDS; k++) found = found || ((int)kept[k] & POINTS_STARTS);
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k < KINDS; k++) {
+                size_t at = place(x, b, t) * KINDS + (size_t)k;
+                bool starts = ((int)kept[k] & POINTS_STARTS) && ((int)kept[k] & POINTS_ODD) == i;
+                numbers_of(&x->reset[i], replica)[at] = starts;
+                numbers_of(&x->begin[i], replica)[at] = starts || (steps[t].change && !found);
+            }
+    }
+}
+
 void refresh_window(refresh *x, int replica, int b, const replay_step *steps)
 {
     for (int t = 0; t < x->T; t++) {
@@ -181,6 +236,8 @@ void refresh_window(refresh *x, int replica, int b, const replay_step *steps)
         numbers_of(&x->change, replica)[at] = steps[t].change;
     }
     list_ends(x, replica, b, steps);
+    if (x->way == REFRESH_DOUBTS) list_resets(x, replica, b, steps);
+    if (x->way == REFRESH_POINTS) list_points(x, replica, b, steps);
 }
 
 const float *refresh_reached(const refresh *x, int replica, int b, int t)
@@ -251,8 +308,13 @@ int refresh_encode(refresh *x)
     staged_send(&x->at);
     staged_send(&x->next);
     staged_send(&x->change);
+    for (int i = 0; i < 2; i++) {
+        if (x->reset[i].host) staged_send(&x->reset[i]);
+        if (x->begin[i].host) staged_send(&x->begin[i]);
+    }
     TRY(nn_plan_run(x->encode));
     nn_read_all(x->out, x->reached);
+    if (windows_of(x) == 2) nn_read_all(x->other, x->reached_other);
     TRY(foresee(x));
 out:
     return rc;
@@ -260,122 +322,73 @@ out:
 
 /* ---- the whole replay ------------------------------------------------------------------------ */
 
-/* Steps at the start of a window that do not count: half a training window. */
-static int warm_up(const refresh *x)
+static void take_window(void *x, int replica, int b, const replay_step *steps)
 {
-    return x->f->o.window / 2;
+    refresh_window(x, replica, b, steps);
 }
 
-/* Where window k starts, or -1 if earlier windows cover all steps. Windows overlap by the warm-up;
- * the last one ends with the last step. */
-static int window_start(const refresh *x, int replica, int k)
+static int encode_windows(void *x)
 {
-    int T = x->T, stride = T - warm_up(x), n = x->count[replica];
-    if (n < T || (k > 0 && (k - 1) * stride + T >= n)) return -1;
-    return k * stride + T <= n ? k * stride : n - T;
+    return refresh_encode(x);
 }
 
-static int *steps_of(const refresh *x, int replica)
+/* The belief after a step, from both windows; `beside` is what the next row's column says. */
+static void mix(const refresh *x, const float *beside, size_t at, float *to)
 {
-    return x->steps + (size_t)replica * (size_t)replay_capacity(x->replay);
-}
-
-static int lane_of(const refresh *x, int replica)
-{
-    return replica * x->f->worlds + x->world;
-}
-
-static void list_steps(void *arg, int r)
-{
-    refresh *x = arg;
-    x->count[r] = replay_list_steps(x->replay, lane_of(x, r), steps_of(x, r));
-}
-
-static void fill_replica(void *arg, int r)
-{
-    refresh *x = arg;
-    replay_step *window = x->window + (size_t)r * (size_t)x->T;
-    for (int b = 0; b < x->B; b++) {
-        int start = window_start(x, r, x->batch * x->B + b);
-        if (start < 0) return;
-        replay_window(x->replay, lane_of(x, r), steps_of(x, r)[start], x->T, window);
-        refresh_window(x, r, b, window);
+    const float *a = x->reached + at, *b = x->reached_other + at;
+    if (x->way == REFRESH_DOUBTS) {
+        hypotheses_blend(x->f->z, beside, a, b, x->spread, to);
+        return;
+    }
+    for (int i = 0; i < x->width; i++) {
+        int kept = (int)beside[i % x->n >= x->f->z.p];
+        to[i] = (kept & POINTS_ODD) ^ !!(kept & POINTS_LATE) ? b[i] : a[i];
     }
 }
 
-/* Stores the belief reached after the step in row i: in an episode's last row, and in the next
- * step, or there what p_gamma predicted, if a segment starts. */
-static void keep(const refresh *x, int lane, int i, const float *reached, const float *foreseen)
+static void keep_step(void *self, int replica, int b, int t, int lane, int i)
 {
-    size_t bytes = (size_t)x->width * sizeof(float);
-    if (replay_at(x->replay, lane, ++i).last) {
-        memcpy(replay_beside(x->replay, lane, i, x->column), reached, bytes);
-        if (++i >= replay_rows(x->replay, lane)) return;
+    const refresh *x = self;
+    size_t at = place_of_all(x, replica, b, t) * (size_t)x->width;
+    float mixed[2 * FNVAE_MOST];
+    const float *reached = x->reached + at, *foreseen = x->foreseen + at;
+    if (x->way != REFRESH_CARRIES) {
+        mix(x, replay_beside(x->replay, lane, i + 1, x->column + 1), at, mixed);
+        reached = mixed;
     }
-    int64_t before = replay_at(x->replay, lane, i - 1).segment;
-    bool change = before != replay_at(x->replay, lane, i).segment;
-    memcpy(replay_beside(x->replay, lane, i, x->column), change ? foreseen : reached, bytes);
+    if (x->way == REFRESH_POINTS) foreseen = reached; /* nobody knows yet that a segment begins */
+    sweep_keep(x->replay, x->column, lane, i, reached, foreseen);
 }
 
-static void keep_replica(void *arg, int r)
+int refresh_ready(refresh *x)
 {
-    refresh *x = arg;
-    int lane = lane_of(x, r);
-    /* does the ring still have the lifetime's start? */
-    bool whole = replay_rows(x->replay, lane) < replay_capacity(x->replay);
-    for (int b = 0; b < x->B; b++) {
-        int start = window_start(x, r, x->batch * x->B + b);
-        if (start < 0) return;
-        for (int t = start == 0 && whole ? 0 : warm_up(x); t < x->T; t++) {
-            size_t at = place_of_all(x, r, b, t) * (size_t)x->width;
-            keep(x, lane, steps_of(x, r)[start + t], x->reached + at, x->foreseen + at);
-        }
-    }
-}
-
-static bool more(const refresh *x)
-{
-    for (int r = 0; r < x->f->replicas; r++)
-        if (window_start(x, r, x->batch * x->B) >= 0) return true;
-    return false;
-}
-
-int refresh_run(refresh *x, pool *p)
-{
-    int rc = 0, R = x->f->replicas;
-    replay_sync(x->replay);
-    fnvae_set_units(x->f);
-    for (x->world = 0; x->world < x->f->worlds; x->world++) {
-        pool_run(p, R, list_steps, x);
-        for (x->batch = 0; more(x); x->batch++) {
-            pool_run(p, R, fill_replica, x);
-            TRY(refresh_encode(x));
-            pool_run(p, R, keep_replica, x);
-        }
-    }
-    replay_column_changed(x->replay, x->column);
+    size_t R = (size_t)x->f->replicas, windows = R * (size_t)x->B, rows = windows * (size_t)x->T;
+    size_t asked = R * (size_t)x->most, belief = (size_t)x->width * sizeof(float);
+    int rc = 0, counters;
+    nn_graph_counters(x->f->g, &counters);
+    TRY(arena_declare(x->memory, &x->reached, rows * belief));
+    TRY(arena_declare(x->memory, &x->foreseen, rows * belief));
+    if (windows_of(x) == 2) TRY(arena_declare(x->memory, &x->reached_other, rows * belief));
+    TRY(arena_declare(x->memory, &x->ends, rows * sizeof *x->ends));
+    TRY(arena_declare(x->memory, &x->end_count, windows * sizeof *x->end_count));
+    TRY(arena_declare(x->memory, &x->asking, R * sizeof *x->asking));
+    TRY(arena_declare(x->memory, &x->asked, asked * sizeof *x->asked));
+    TRY(arena_declare(x->memory, &x->answers, asked * belief));
+    TRY(arena_declare(x->memory, &x->counters, (size_t)counters * sizeof *x->counters));
+    TRY(arena_commit(x->memory));
+    TRY(sweep_new(&x->sweep, x->replay, x->T, x->B, x->f->o.window / 2,
+                  (sweep_user){x, take_window, encode_windows, keep_step}));
 out:
     return rc;
 }
 
+int refresh_run(refresh *x, pool *p)
+{
+    fnvae_set_units(x->f);
+    return sweep_run(x->sweep, x->column, p);
+}
+
 void refresh_measure(const refresh *x, int replica, float *mean, float *spread)
 {
-    int n = x->n, count = 0;
-    double sum[FNVAE_MOST] = {0}, squares[FNVAE_MOST] = {0};
-    for (int w = 0; w < x->f->worlds; w++) {
-        int lane = replica * x->f->worlds + w, rows = replay_rows(x->replay, lane);
-        for (int i = 0; i < rows; i++) {
-            const float *theta = replay_beside(x->replay, lane, i, x->column);
-            for (int k = 0; k < n; k++) {
-                sum[k] += (double)theta[k];
-                squares[k] += (double)theta[k] * (double)theta[k];
-            }
-        }
-        count += rows;
-    }
-    for (int k = 0; k < n; k++) {
-        double m = count ? sum[k] / count : 0, square = count ? squares[k] / count : 1;
-        mean[k] = (float)m;
-        spread[k] = (float)sqrt(fmax(square - m * m, 0));
-    }
+    sweep_measure(x->replay, x->column, replica, x->n, mean, spread);
 }

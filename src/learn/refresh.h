@@ -5,6 +5,9 @@
  * that starts in the middle of a lifetime needs some steps before its belief is as good as one
  * carried from the start, so windows overlap.
  *
+ * Where a segment has started afresh, the state is cleared. Where several beliefs are possible, two
+ * windows are encoded from the same steps: see refresh_way.
+ *
  * The replay's column has the belief with which each row's action was chosen: the means [p + q],
  * and with `spread` the log standard deviations. An episode's last row has the belief reached
  * there. */
@@ -15,8 +18,16 @@
 
 typedef struct refresh refresh;
 
+/* How the belief of a row follows from those before it. All but the first need the replay's next
+ * column, which says more of each row. */
+typedef enum refresh_way {
+    REFRESH_CARRIES, /* it always carries on */
+    REFRESH_DOUBTS,  /* with each segment it may start afresh: learn/hypotheses.h, its weights */
+    REFRESH_POINTS   /* it starts afresh where a change was found: learn/points.h, points_keep */
+} refresh_way;
+
 /* Records it on the model's graph. Then plan, commit, ready. */
-int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread);
+int refresh_new(refresh **out, fnvae *f, replay *r, int column, bool spread, refresh_way way);
 int refresh_plan(refresh *x);
 int refresh_ready(refresh *x);
 void refresh_free(refresh *x);

@@ -23,12 +23,15 @@ struct sac {
     sac_options o;
     int actions, replicas, rows;
     nn_graph *g;
+    sac_front front;
     nn_group *actor, *critic, *target, *temp;
     nn_var sample, mean; /* of the policy that acts */
     nn_var critic_loss, actor_loss, temp_loss, temp_value, logp;
     nn_plan *act_plan;
     nn_routine *update;
-    real *shown; /* (SHOWN, replicas) */
+    sac_number also[SAC_ALSO];
+    int also_count;
+    real *shown; /* (SHOWN + also_count, replicas) */
     bool stale;  /* not read since the last update */
 };
 
@@ -48,19 +51,27 @@ static nn_var record_mlp(const sac *s, nn_group *group, const char *name, nn_lis
     return nn_mlp(group, name, x, N, hidden, width, NN_RELU, units);
 }
 
-static policy record_policy(sac *s, nn_var input)
+sac_gauss sac_record_gauss(const sac *s, nn_var input)
 {
     int m = s->actions;
-    nn_var out = record_mlp(s, s->actor, "pi", NN_IN(input), 1, NORM_ALL, 2 * m);
-    nn_var mean = nn_slice(out, 0, m), log_std = nn_clip(nn_slice(out, m, m), -20, 2);
-    nn_var u = nn_gauss_sample(mean, log_std);
-    return (policy){nn_activate(u, NN_TANH), nn_activate(mean, NN_TANH),
-                    nn_squash_logp(u, mean, log_std)};
+    nn_list x = s->front.policy ? s->front.policy(s->front.self, s->actor, input) : NN_IN(input);
+    nn_var out = record_mlp(s, s->actor, "pi", x, 1, NORM_ALL, 2 * m);
+    return (sac_gauss){nn_slice(out, 0, m), nn_clip(nn_slice(out, m, m), -20, 2)};
+}
+
+static policy record_policy(const sac *s, nn_var input)
+{
+    sac_gauss p = sac_record_gauss(s, input);
+    nn_var u = nn_gauss_sample(p.mean, p.log_std);
+    return (policy){nn_activate(u, NN_TANH), nn_activate(p.mean, NN_TANH),
+                    nn_squash_logp(u, p.mean, p.log_std)};
 }
 
 static nn_var record_q(const sac *s, nn_group *critic, nn_var input, nn_var action)
 {
-    return record_mlp(s, critic, "q", NN_IN(input, action), 2, NORM_CRITICS, 1);
+    nn_list x = s->front.critic ? s->front.critic(s->front.self, critic, input, action)
+                                : NN_IN(input, action);
+    return record_mlp(s, critic, "q", x, 2, NORM_CRITICS, 1);
 }
 
 static void record_critic(sac *s, const sac_inputs *in)
@@ -83,6 +94,11 @@ static void record_actor(sac *s, const sac_inputs *in, nn_var log_temp)
     s->logp = nn_mean(now.logp, in->weight);
     nn_var surplus = nn_affine(nn_detach(now.logp), -1, -target);
     s->temp_loss = nn_mean(nn_mul(surplus, log_temp), in->weight);
+}
+
+void sac_use_front(sac *s, sac_front front)
+{
+    s->front = front;
 }
 
 void sac_record(sac *s, const sac_inputs *in)
@@ -111,11 +127,12 @@ static void add_groups(nn_group **list, int *count, nn_group *const *more, int n
 static int plan_critic(sac *s, const sac_also *also, nn_plan **out)
 {
     nn_group *groups[1 + SAC_ALSO] = {s->critic};
-    nn_var losses[1 + SAC_ALSO] = {s->critic_loss};
-    int n = 1;
+    nn_var wanted[1 + 2 * SAC_ALSO] = {s->critic_loss};
+    int n = 1, losses = 1 + also->cost_count;
     add_groups(groups, &n, also->with_critic, also->with_critic_count);
-    memcpy(losses + 1, also->costs, (size_t)also->cost_count * sizeof *losses);
-    return nn_plan_new(out, s->g, losses, 1 + also->cost_count, 1 + also->cost_count, groups, n);
+    memcpy(wanted + 1, also->costs, (size_t)also->cost_count * sizeof *wanted);
+    for (int i = 0; i < s->also_count; i++) wanted[losses + i] = s->also[i].value;
+    return nn_plan_new(out, s->g, wanted, losses + s->also_count, losses, groups, n);
 }
 
 static int plan_actor(sac *s, const sac_also *also, nn_plan **out)
@@ -127,6 +144,19 @@ static int plan_actor(sac *s, const sac_also *also, nn_plan **out)
     return nn_plan_new(out, s->g, wanted, 4, 2, groups, n);
 }
 
+/* Groups before the critics are moved last: the policy's loss then reads the critics' view as they
+ * computed it, and a backend that shares results computes it once. */
+static void add_others(const sac *s, const sac_also *also, nn_adam adam)
+{
+    if (also->rate > 0) adam.lr *= also->rate;
+    for (int i = 0; i < also->with_critic_count; i++)
+        nn_routine_adam(s->update, also->with_critic[i], &adam);
+    for (int i = 0; i < also->with_actor_count; i++)
+        nn_routine_adam(s->update, also->with_actor[i], &adam);
+    for (int i = 0; i < also->target_count; i++)
+        nn_routine_follow(s->update, also->targets[i], also->sources[i], s->o.tau);
+}
+
 static int plan_update(sac *s, const sac_also *also)
 {
     nn_plan *critic, *actor;
@@ -134,20 +164,19 @@ static int plan_update(sac *s, const sac_also *also)
     int rc = 0;
     adam.lr = s->o.lr;
     adam.clip = s->o.clip;
+    memcpy(s->also, also->shown, sizeof s->also);
+    s->also_count = also->shown_count;
     TRY(plan_critic(s, also, &critic));
     TRY(plan_actor(s, also, &actor));
     TRY(nn_plan_new(&s->act_plan, s->g, (nn_var[]){s->sample, s->mean}, 2, 0, NULL, 0));
     TRY(nn_routine_new(&s->update, s->g));
     nn_routine_plan(s->update, critic);
     nn_routine_adam(s->update, s->critic, &adam);
-    for (int i = 0; i < also->with_critic_count; i++)
-        nn_routine_adam(s->update, also->with_critic[i], &adam);
     nn_routine_plan(s->update, actor);
     nn_routine_adam(s->update, s->actor, &adam);
-    for (int i = 0; i < also->with_actor_count; i++)
-        nn_routine_adam(s->update, also->with_actor[i], &adam);
     if (s->o.auto_temp) nn_routine_adam(s->update, s->temp, &adam);
     nn_routine_follow(s->update, s->target, s->critic, s->o.tau);
+    add_others(s, also, adam);
 out:
     return rc;
 }
@@ -173,7 +202,7 @@ int sac_new(sac **out, nn_graph *g, const sac_options *o, int actions)
     s->critic = nn_group_new(g, "critic");
     s->target = nn_group_new(g, "target");
     s->temp = nn_group_new(g, "temp");
-    s->shown = mem_alloc(SHOWN * (size_t)s->replicas * sizeof *s->shown);
+    s->shown = mem_alloc((SHOWN + SAC_ALSO) * (size_t)s->replicas * sizeof *s->shown);
     if (!s->shown) {
         sac_free(s);
         return FANS_ENOMEM;
@@ -213,8 +242,10 @@ int sac_update(sac *s)
 /* One transfer for all replicas, on demand. */
 static void read_shown(sac *s)
 {
-    nn_var from[SHOWN] = {s->critic_loss, s->actor_loss, s->temp_value, s->logp};
-    for (int i = 0; s->stale && i < SHOWN; i++) nn_read_all(from[i], s->shown + i * s->replicas);
+    nn_var from[SHOWN + SAC_ALSO] = {s->critic_loss, s->actor_loss, s->temp_value, s->logp};
+    int count = SHOWN + s->also_count;
+    for (int i = SHOWN; i < count; i++) from[i] = s->also[i - SHOWN].value;
+    for (int i = 0; s->stale && i < count; i++) nn_read_all(from[i], s->shown + i * s->replicas);
     s->stale = false;
 }
 
@@ -224,6 +255,13 @@ sac_losses sac_losses_of(sac *s, int replica)
     const real *x = s->shown + replica;
     int R = s->replicas;
     return (sac_losses){(double)x[0], (double)x[R], (double)x[2 * R], -(double)x[3 * R]};
+}
+
+void sac_scalars(sac *s, int replica, fans_scalar_fn *emit, void *user)
+{
+    read_shown(s);
+    for (int i = 0; i < s->also_count; i++)
+        emit(user, s->also[i].name, (double)s->shown[(SHOWN + i) * s->replicas + replica]);
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */
@@ -245,7 +283,8 @@ void sac_state(sac *s, int replica, state_list *list)
     /* shown in curves before the next update recomputes them */
     static const char *const names[SHOWN] = {"sac/critic_loss", "sac/actor_loss", "sac/temp",
                                              "sac/logp"};
-    for (int i = 0; i < SHOWN; i++)
-        state_add_number(list, names[i], sizeof(real) == 4 ? FANS_F32 : FANS_F64,
+    for (int i = 0; i < SHOWN + s->also_count; i++)
+        state_add_number(list, i < SHOWN ? names[i] : s->also[i - SHOWN].name,
+                         sizeof(real) == 4 ? FANS_F32 : FANS_F64,
                          s->shown + i * s->replicas + replica);
 }

@@ -7,36 +7,73 @@
 
 /* ---- unfolding ------------------------------------------------------------------------------- */
 
-/* Calls `visit` semantics inline: for each element of the columns, its place in the image or none.
- */
-#define EACH_ELEMENT(g, body)                                                                \
-    for (int ch = 0, k = 0; ch < (g)->channels; ch++)                                        \
-        for (int ky = 0; ky < (g)->kernel; ky++)                                             \
-            for (int kx = 0; kx < (g)->kernel; kx++, k++)                                    \
-                for (int oy = 0; oy < (g)->rows; oy++) {                                     \
-                    int y = oy * (g)->stride + ky - (g)->pad;                                \
-                    size_t line =                                                            \
-                        ((size_t)ch * (size_t)(g)->height + (size_t)y) * (size_t)(g)->width; \
-                    size_t to =                                                              \
-                        ((size_t)k * (size_t)(g)->rows + (size_t)oy) * (size_t)(g)->columns; \
-                    bool inside_y = y >= 0 && y < (g)->height;                               \
-                    for (int ox = 0; ox < (g)->columns; ox++) {                              \
-                        int x = ox * (g)->stride + kx - (g)->pad;                            \
-                        bool inside = inside_y && x >= 0 && x < (g)->width;                  \
-                        body                                                                 \
-                    }                                                                        \
-                }
+/* The positions of a row for which the kernel's column kx lies on the image: from `first` on, but
+ * not `end`. */
+typedef struct reach {
+    int first, end;
+} reach;
+
+static reach reach_of(const conv_geometry *g, int kx)
+{
+    int before = g->pad - kx, after = g->width + g->pad - kx; /* of x: positions · stride */
+    reach r = {before > 0 ? (before + g->stride - 1) / g->stride : 0,
+               after > 0 ? (after + g->stride - 1) / g->stride : 0};
+    if (r.end > g->columns) r.end = g->columns;
+    if (r.first > r.end) r.first = r.end;
+    return r;
+}
+
+/* Where the kernel's element (ky, kx) reads for the first position of row `oy`, were there no
+ * edges; false if it is above or below the image. */
+static bool line_of(const conv_geometry *g, int oy, int ky, int kx, ptrdiff_t *at)
+{
+    int y = oy * g->stride + ky - g->pad;
+    *at = (ptrdiff_t)y * g->width + kx - g->pad;
+    return y >= 0 && y < g->height;
+}
+
+static void read_line(const real *from, int stride, int n, real *to)
+{
+    if (stride == 1)
+        memcpy(to, from, (size_t)n * sizeof *to);
+    else if (stride == 2) /* by itself, so that it is compiled to vectors */
+        for (int i = 0; i < n; i++) to[i] = from[2 * i];
+    else
+        for (int i = 0; i < n; i++) to[i] = from[i * stride];
+}
 
 void conv_unfold(const conv_geometry *g, const real *image, real *columns)
 {
-    EACH_ELEMENT(g, columns[to + (size_t)ox] = inside ? image[line + (size_t)x] : 0;)
+    ptrdiff_t at;
+    size_t n = (size_t)g->columns;
+    for (int ch = 0; ch < g->channels; ch++, image += (size_t)g->height * (size_t)g->width)
+        for (int k = 0; k < g->kernel * g->kernel; k++) {
+            reach r = reach_of(g, k % g->kernel);
+            for (int oy = 0; oy < g->rows; oy++, columns += n) {
+                bool inside = line_of(g, oy, k / g->kernel, k % g->kernel, &at);
+                int first = inside ? r.first : 0, end = inside ? r.end : 0;
+                for (int ox = 0; ox < first; ox++) columns[ox] = 0;
+                for (int ox = end; ox < g->columns; ox++) columns[ox] = 0;
+                if (end > first)
+                    read_line(image + at + first * g->stride, g->stride, end - first,
+                              columns + first);
+            }
+        }
 }
 
 void conv_fold(const conv_geometry *g, const real *columns, real *image, bool add)
 {
-    size_t n = (size_t)g->channels * (size_t)g->height * (size_t)g->width;
-    if (!add) memset(image, 0, n * sizeof *image);
-    EACH_ELEMENT(g, if (inside) image[line + (size_t)x] += columns[to + (size_t)ox];)
+    ptrdiff_t at;
+    size_t plane = (size_t)g->height * (size_t)g->width;
+    if (!add) memset(image, 0, (size_t)g->channels * plane * sizeof *image);
+    for (int ch = 0; ch < g->channels; ch++, image += plane)
+        for (int k = 0; k < g->kernel * g->kernel; k++) {
+            reach r = reach_of(g, k % g->kernel);
+            for (int oy = 0; oy < g->rows; oy++, columns += g->columns)
+                if (line_of(g, oy, k / g->kernel, k % g->kernel, &at))
+                    for (int ox = r.first; ox < r.end; ox++)
+                        image[at + ox * g->stride] += columns[ox];
+        }
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */

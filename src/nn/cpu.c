@@ -152,18 +152,18 @@ static void cpu_clear(void *self, void *at, size_t bytes)
     memset(at, 0, bytes);
 }
 
-static _Thread_local int omp_saved;
+static _Thread_local gemm_guard guard;
 
 static void cpu_begin(void *self)
 {
     (void)self;
-    omp_saved = gemm_enter();
+    guard = gemm_enter();
 }
 
 static int cpu_end(void *self)
 {
     (void)self;
-    return gemm_leave(omp_saved);
+    return gemm_leave(&guard);
 }
 
 int nn_cpu_new(nn_backend **out, pool *p)

@@ -16,13 +16,14 @@ static void first_line(char *out, size_t size, const char *text)
     snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* Beside the program, in lib, ../lib and .. (a test's place), then wherever the loader looks. */
+/* Beside the program, in lib and ../lib, then wherever the loader looks: a test says where by
+ * itself. */
 static void *open_library(char *why, size_t size)
 {
-    static const char *const places[] = {"/", "/lib/", "/../lib/", "/../"};
+    static const char *const places[] = {"/", "/lib/", "/../lib/"};
     char folder[1024], path[1100];
     snprintf(why, size, "this build has no CUDA backend (no %s)", LIBRARY);
-    for (int i = 0; i < 4 && os_program_folder(folder, sizeof folder) == 0; i++) {
+    for (int i = 0; i < 3 && os_program_folder(folder, sizeof folder) == 0; i++) {
         snprintf(path, sizeof path, "%s%s%s", folder, places[i], LIBRARY);
         if (os_exists(path) <= 0) continue;
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -7,9 +7,12 @@
 
 #include <assert.h>
 #include <omp.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 
 #include "base/error.h"
+#include "base/os.h"
 #include "base/pool.h"
 
 #ifndef NN_DOUBLE
@@ -90,6 +93,53 @@ static void product(bool ta, bool tb, int m, int n, int k, const real *A, int ld
 
 #else
 
+/* The first product makes oneDNN write its code, and it crashes where it finds no room for that. */
+static bool has_room(void)
+{
+    enum { ROOM = 32 << 20 };
+    static atomic_bool had;
+    if (!atomic_load(&had) && os_has_room(ROOM)) atomic_store(&had, true);
+    return atomic_load(&had);
+}
+
+/* Where memory runs out while it writes its code, oneDNN throws, which C cannot catch: the handler
+ * of what nobody catches jumps back into multiply. oneDNN's locks stay held then, so that no
+ * further product is tried. Exceptions of others go on to the handler that was there. */
+static os_uncaught *others;
+static _Thread_local jmp_buf *thrown;
+static atomic_bool broken;
+
+static void jump_back(void)
+{
+    if (thrown) {
+        atomic_store(&broken, true);
+        longjmp(*thrown, 1);
+    }
+    if (others) others(); /* where this returns, C++ ends the process */
+}
+
+static void catch_throws(void)
+{
+    others = os_on_uncaught(jump_back);
+}
+
+static bool multiply(char ta, char tb, int m, int n, int k, const real *A, int lda, const real *B,
+                     int ldb, real beta, real *C, int ldc)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    jmp_buf here;
+    pthread_once(&once, catch_throws);
+    if (atomic_load(&broken)) return false;
+    if (_setjmp(here)) {
+        thrown = NULL;
+        return false;
+    }
+    thrown = &here;
+    dnnl_status_t status = dnnl_sgemm(ta, tb, m, n, k, 1, A, lda, B, ldb, beta, C, ldc);
+    thrown = NULL;
+    return status == dnnl_success;
+}
+
 static void product(bool ta, bool tb, int m, int n, int k, const real *A, int lda, const real *B,
                     int ldb, real beta, real *C, int ldc)
 {
@@ -99,8 +149,8 @@ static void product(bool ta, bool tb, int m, int n, int k, const real *A, int ld
         omp_set_num_threads(1);
         single = true;
     }
-    if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, 1, A, lda, B, ldb, beta, C, ldc) !=
-        dnnl_success)
+    if (!has_room() ||
+        !multiply(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, A, lda, B, ldb, beta, C, ldc))
         atomic_fetch_add(&faults, 1); /* it found no memory to pack a matrix */
 }
 
@@ -204,19 +254,18 @@ void gemm_run(pool *p, int replicas, const gemm_batch *list, int count)
 /* ---- around a plan -----------------------------------------------------------------------------
  */
 
-static _Thread_local unsigned faults_before;
-
-int gemm_enter(void)
+gemm_guard gemm_enter(void)
 {
-    int saved = omp_get_max_threads();
-    faults_before = atomic_load(&faults);
+    gemm_guard g = {.threads = omp_get_max_threads(), .faults = atomic_load(&faults)};
+    os_hold_signals(&g.signals);
     omp_set_num_threads(1);
-    return saved;
+    return g;
 }
 
-int gemm_leave(int saved)
+int gemm_leave(const gemm_guard *g)
 {
-    omp_set_num_threads(saved);
-    if (atomic_load(&faults) == faults_before) return 0;
+    omp_set_num_threads(g->threads);
+    os_release_signals(&g->signals);
+    if (atomic_load(&faults) == g->faults) return 0;
     return fans_fail(FANS_ENOMEM, "out of memory in a matrix product");
 }

@@ -2,6 +2,8 @@
 #ifndef NN_GEMM_H
 #define NN_GEMM_H
 
+#include <signal.h>
+
 #include "nn/nn.h"
 
 /* C = op(A) op(B) + beta C, row-major: C is m × n with row length ldc, the inner extent is k;
@@ -35,9 +37,15 @@ struct pool;
 void gemm_run(struct pool *p, int replicas, const gemm_batch *list, int count);
 
 /* Around the use of gemm on the calling thread: keeps the library from starting threads of its own,
- * and gives back what was set. Threads of the pool need not call it. Leaving fails if a product in
- * between could not be computed. */
-int gemm_enter(void);
-int gemm_leave(int saved);
+ * and signal handlers from running inside it (oneDNN 2.6 points the stack pointer into the heap,
+ * which a handler's frame would overwrite: its issue 4845). Leaving gives back what was set, and
+ * fails if a product in between could not be computed. Threads of the pool need neither. */
+typedef struct gemm_guard {
+    int threads;
+    unsigned faults;
+    sigset_t signals;
+} gemm_guard;
+gemm_guard gemm_enter(void);
+int gemm_leave(const gemm_guard *g);
 
 #endif

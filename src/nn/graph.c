@@ -104,7 +104,7 @@ nn_var graph_refuse(nn_graph *g, const char *format, ...)
 /* Appends a node of any size. */
 static nn_node *push(nn_graph *g, const char *name, nn_shape shape)
 {
-    assert(!g->committed && "record before commit");
+    assert((!g->committed || g->sketching) && "record before commit");
     if (g->rc < 0) return NULL;
     if (shape.T < 1 || shape.B < 1 || shape.D < 1) {
         graph_refuse(g, "'%s' has the shape (%d, %d, %d): every extent must be at least 1", name,
@@ -196,7 +196,8 @@ static const char *mistyped(const nn_op *op, const nn_node *in, int k)
 {
     bool wanted = op->indices >> k & 1, index = in->type == NN_I32;
     if (wanted != index) return index ? "an index is no operand" : "the numbers are not an index";
-    if (in->type == NN_U8 && !(op->tables >> k & 1)) return "bytes are read by gather only";
+    if (in->type == NN_U8 && !(op->tables >> k & 1))
+        return "bytes are read by gather and frames only";
     return NULL;
 }
 
@@ -238,6 +239,7 @@ nn_var nn_record(int op, nn_list x, nn_attr attr)
     n->scratch_size = f.scratch;
     n->flops = f.flops;
     n->skip = f.skip;
+    assert(!(nn_ops[op]->random && g->sketching));
     if (nn_ops[op]->random) n->counter = g->counter_count++;
     snprintf(n->stream, sizeof n->stream, "%s %d", nn_ops[op]->name, n->counter);
     return last(g, n);

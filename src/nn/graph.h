@@ -1,4 +1,4 @@
-/* graph.h - the inside of graphs, groups and plans; for graph.c, group.c and plan.c only. */
+/* graph.h - the inside of graphs, groups and plans; for the files that share them. */
 #ifndef NN_GRAPH_H
 #define NN_GRAPH_H
 
@@ -48,7 +48,9 @@ struct nn_graph {
     uint64_t *told;          /* … and this is what they were last told */
     int counter_count;
     bool committed;
-    int rc; /* the first error while recording, and its message */
+    bool sketching;  /* recording again, for readers only … */
+    size_t sketched; /* … from this node on */
+    int rc;          /* the first error while recording, and its message */
     char why[512];
 };
 
@@ -96,6 +98,9 @@ void program_tell_counters(nn_graph *g, const nn_program *p);
 
 int group_declare(nn_group *group);
 int plan_link(nn_plan *p);
+
+/* Runs a plan step by step, but for those steps whose results are `known`; NULL: none are. */
+int plan_run_steps(nn_plan *p, const bool *known);
 int routine_link(nn_routine *r);
 void group_free(nn_group *group);
 void plan_free(nn_plan *p);

@@ -48,6 +48,7 @@ nn_var nn_param(nn_group *group, const char *name, int N, int rows, int columns,
         return graph_refuse(g, "the parameter '%s' is there already, as (%d, %d, %d)", full,
                             old->shape.T, old->shape.B, old->shape.D);
     }
+    assert(!g->sketching);
     nn_node *n = graph_push(g, full, (nn_shape){N, rows, columns});
     if (!n) return NN_NONE;
     if (mem_grow(&group->params, &group->capacity, group->count + 1, sizeof *group->params) < 0) {

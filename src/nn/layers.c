@@ -59,16 +59,15 @@ nn_var nn_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, i
     return deeper(group, name, h, N, hidden, width, act, units);
 }
 
-/* A hidden layer of a bank, with a layer norm before its activation. */
-static nn_var normed(nn_group *group, const char *name, nn_list x, int N, bool shared, int width,
+nn_var nn_norm_dense(nn_group *group, const char *name, nn_list x, int N, bool shared, int units,
                      nn_act act)
 {
     char full[48];
-    nn_var h = nn_dense(group, name, x, N, shared, width, NN_LINEAR);
+    nn_var h = nn_dense(group, name, x, N, shared, units, NN_LINEAR);
     snprintf(full, sizeof full, "%s.gain", name);
-    nn_var gain = nn_param(group, full, N, 1, width, NN_INIT_CONSTANT, 1);
+    nn_var gain = nn_param(group, full, N, 1, units, NN_INIT_CONSTANT, 1);
     snprintf(full, sizeof full, "%s.shift", name);
-    return nn_layer_norm(h, gain, nn_param(group, full, N, 1, width, NN_INIT_ZERO, 0), act);
+    return nn_layer_norm(h, gain, nn_param(group, full, N, 1, units, NN_INIT_ZERO, 0), act);
 }
 
 nn_var nn_norm_mlp(nn_group *group, const char *name, nn_list x, int N, int hidden, int width,
@@ -78,7 +77,7 @@ nn_var nn_norm_mlp(nn_group *group, const char *name, nn_list x, int N, int hidd
     char layer[40];
     for (int i = 1; i <= hidden; i++) {
         snprintf(layer, sizeof layer, "%s.%d", name, i);
-        x = NN_IN(normed(group, layer, x, N, i == 1, width, act));
+        x = NN_IN(nn_norm_dense(group, layer, x, N, i == 1, width, act));
     }
     snprintf(layer, sizeof layer, "%s.out", name);
     return nn_dense(group, layer, x, N, false, units, NN_LINEAR);

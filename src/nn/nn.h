@@ -121,6 +121,13 @@ size_t nn_graph_bytes(const nn_graph *g);
  * finite. On the CPU nothing is queued, and such faults were told at once. */
 int nn_graph_check(nn_graph *g);
 
+/* After the commit: what is recorded between these two gets no memory and is never run. It is there
+ * to be read (nn/sketch.h): a computation in the terms of this graph's parameters. It may not ask
+ * for new parameters or random numbers. The second returns 0 or what went wrong;
+ * the sketch is forgotten then. */
+void nn_sketch_begin(nn_graph *g);
+int nn_sketch_end(nn_graph *g);
+
 /* The counters of the graph's random operators: with the parameters, all that a resume needs. */
 uint64_t *nn_graph_counters(nn_graph *g, int *count);
 
@@ -271,15 +278,27 @@ nn_var nn_clip(nn_var x, double low, double high);
 nn_var nn_concat(nn_list x);
 nn_var nn_slice(nn_var x, int from, int count); /* of the features */
 nn_var nn_gather(nn_var table, nn_var at); /* rows at (T,B,K) of the table, joined: (T,B,K·D) */
-nn_var nn_shift(nn_var x, nn_var first);   /* y_t = x_{t-1}; y_0 = first, or 0 */
-nn_var nn_hold(nn_var x, nn_var when); /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
-nn_var nn_pick(nn_var x, nn_var at);   /* y_k = x_t, t = at_k, an index (K,B,1); 0 for -1 */
-nn_var nn_detach(nn_var x);            /* no gradient passes */
+
+/* Pictures of a table, one film for each row of `at` (T,B,K): K rows of `views` pictures each, all
+ * moved by `shift` (T,B,2), an index from 0 to 2 · pad, or NN_NONE: not at all. Gives planes of
+ * numbers from -0.5 to 0.5 for a convolution: (T,B,K·views·3·height·width). */
+typedef struct nn_film {
+    int views, height, width, pad;
+} nn_film;
+nn_var nn_frames(nn_var table, nn_var at, nn_var shift, nn_film f);
+
+nn_var nn_shift(nn_var x, nn_var first); /* y_t = x_{t-1}; y_0 = first, or 0 */
+nn_var nn_hold(nn_var x, nn_var when);   /* y_t = x_t where when_t (T,B,1) is not 0, else y_{t-1} */
+nn_var nn_pick(nn_var x, nn_var at);     /* y_k = x_t, t = at_k, an index (K,B,1); 0 for -1 */
+nn_var nn_pool(nn_var x, nn_var weight); /* the mean over time, weighted by (T,B,1): (1,B,D) */
+nn_var nn_roll(nn_var x);                /* y_i = x_{i+1}; for the last row, the first */
+nn_var nn_detach(nn_var x);              /* no gradient passes */
 nn_var nn_grad_scale(nn_var x, nn_var k); /* x, with its gradient multiplied by the scalar k */
 
 nn_var nn_gauss_sample(nn_var mean, nn_var log_std);
 nn_var nn_squash_logp(nn_var u, nn_var mean, nn_var log_std);
-nn_var nn_min(nn_var x); /* over the features */
+nn_var nn_min(nn_var x);  /* over the features */
+nn_var nn_norm(nn_var x); /* the length of each row: (T,B,1) */
 nn_var nn_td_target(nn_var reward, nn_var terminated, nn_var q, nn_var logp, nn_var temp,
                     nn_var discount); /* a scalar, or one per row (T,B,1) */
 
@@ -302,6 +321,10 @@ const char *nn_op_help(int op);
 /* A dense layer of `N` members with `units` outputs each: shared = the members read the same x. */
 nn_var nn_dense(nn_group *group, const char *name, nn_list x, int N, bool shared, int units,
                 nn_act act);
+
+/* The same with a layer norm before `act`. */
+nn_var nn_norm_dense(nn_group *group, const char *name, nn_list x, int N, bool shared, int units,
+                     nn_act act);
 
 /* A bank of N perceptrons on a shared input: `hidden` layers of `width` with `act`, then `units`.
  */

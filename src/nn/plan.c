@@ -332,21 +332,25 @@ void program_tell_counters(nn_graph *g, const nn_program *p)
     memcpy(g->told, g->counters, bytes);
 }
 
+int plan_run_steps(nn_plan *p, const bool *known)
+{
+    const nn_backend *b = p->graph->backend;
+    seed_gradients(p);
+    b->begin(b->self);
+    for (size_t i = 0; i < p->program.step_count; i++)
+        if (!known || !known[i]) p->program.steps[i].body(&p->program.steps[i].call);
+    int rc = b->end(b->self);
+    return rc < 0 ? rc : check_losses(p);
+}
+
 int nn_plan_run(nn_plan *p)
 {
     assert(p->graph->committed);
     const nn_backend *b = p->graph->backend;
-    if (b->run) {
-        program_tell_counters(p->graph, &p->program);
-        b->run(b->self, &p->program);
-        return graph_fault(p->graph, false);
-    }
-    seed_gradients(p);
-    b->begin(b->self);
-    for (size_t i = 0; i < p->program.step_count; i++)
-        p->program.steps[i].body(&p->program.steps[i].call);
-    int rc = b->end(b->self);
-    return rc < 0 ? rc : check_losses(p);
+    if (!b->run) return plan_run_steps(p, NULL);
+    program_tell_counters(p->graph, &p->program);
+    b->run(b->self, &p->program);
+    return graph_fault(p->graph, false);
 }
 
 double nn_plan_flops(const nn_plan *p)

@@ -3,7 +3,8 @@
  * A backend that calls the steps of a plan in turn does the parts one after the other. One that
  * runs programs gets a single program with all their steps, in which optimiser steps are steps too.
  * What an earlier plan has computed is not computed again, unless parameters that it depends on
- * were moved in between. */
+ * were moved in between; step by step, it is computed again also where a gradient passes, since a
+ * backward body may have used its scratch memory for something else. */
 #include "base/error.h"
 #include "nn/graph.h"
 
@@ -11,6 +12,7 @@ enum { MOST = 16 };
 
 typedef struct part {
     nn_plan *plan; /* or … */
+    bool *known;   /* of its steps, step by step: whose results are there already */
     nn_group *group;
     const nn_group *source; /* which it follows; NULL: Adam */
     nn_adam adam;
@@ -71,6 +73,7 @@ void routine_free(nn_routine *r)
     if (!r) return;
     const nn_backend *b = r->graph->backend;
     if (b->forget) b->forget(b->self, &r->program);
+    for (int i = 0; i < r->count; i++) mem_free(r->parts[i].known);
     mem_free(r->program.steps);
     mem_free(r->program.losses);
     mem_free(r->program.zero);
@@ -117,6 +120,37 @@ static void age(const nn_graph *g, const nn_group *group, known *k)
     }
 }
 
+/* Notes which of the plan's steps need not be done. */
+static int note_known(part *x, const nn_graph *g, known *k)
+{
+    const nn_plan *p = x->plan;
+    size_t at = 0;
+    if (!(x->known = mem_alloc(p->program.step_count * sizeof *x->known))) return FANS_ENOMEM;
+    for (size_t i = 0; i < g->count; i++) {
+        const nn_node *n = &g->nodes[i];
+        if (n->op < 0 || !p->forward[i]) continue;
+        bool there = k[i].computed && !k[i].stale;
+        x->known[at++] = there && !p->backward[i] && !nn_ops[n->op]->random;
+        k[i] = (known){.computed = true};
+    }
+    return 0;
+}
+
+/* For backends that call the steps. */
+static int link_parts(nn_routine *r, known *k)
+{
+    int rc = 0;
+    for (int i = 0; i < r->count; i++) {
+        part *x = &r->parts[i];
+        if (x->plan)
+            TRY(note_known(x, r->graph, k));
+        else
+            age(r->graph, x->group, k);
+    }
+out:
+    return rc;
+}
+
 static void append_part(nn_routine *r, int i, known *k)
 {
     const part *x = &r->parts[i];
@@ -159,9 +193,12 @@ int routine_link(nn_routine *r)
     const nn_backend *b = r->graph->backend;
     known *k = NULL;
     int rc = 0;
-    if (!b->run) return 0;
-    TRY(make_room(r));
     TRY((k = mem_alloc(r->graph->count * sizeof *k)) ? 0 : FANS_ENOMEM);
+    if (!b->run) {
+        TRY(link_parts(r, k));
+        goto out;
+    }
+    TRY(make_room(r));
     for (int i = 0; i < r->count; i++) append_part(r, i, k);
     if (b->prepare) TRY(b->prepare(b->self, &r->program));
 out:
@@ -173,7 +210,7 @@ out:
 
 static int run_part(const part *x)
 {
-    if (x->plan) return nn_plan_run(x->plan);
+    if (x->plan) return plan_run_steps(x->plan, x->known);
     if (!x->source) return nn_group_adam(x->group, &x->adam);
     nn_group_follow(x->group, x->source, x->tau);
     return 0;

@@ -11,19 +11,21 @@
 #include "base/mem.h"
 #include "learn/linear_map.h"
 
-enum { FIXED = 3 }; /* episode, step, tau */
+enum { NAMED = 3, SINCE = 3 }; /* episode, step, tau; then since, where there is one */
 
 static int check_head(beliefs *b, const char *path)
 {
     static const char *const names[] = {"episode", "step", "tau"};
     const csv *t = &b->table;
     char expected[32];
-    for (int i = 0; i < FIXED; i++)
+    for (int i = 0; i < NAMED; i++)
         if (i >= t->columns || strcmp(t->names[i], names[i]))
             return fans_fail(FANS_EFORMAT, "%s: column %d is not '%s'", path, i + 1, names[i]);
-    int at = FIXED;
+    b->fixed = t->columns > SINCE && !strcmp(t->names[SINCE], "since") ? SINCE + 1 : NAMED;
+    b->changed = b->fixed < t->columns && !strcmp(t->names[b->fixed], "changed") ? b->fixed++ : -1;
+    int at = b->fixed;
     while (at < t->columns && !strncmp(t->names[at], "true.", 5)) at++;
-    b->factors = at - FIXED;
+    b->factors = at - b->fixed;
     for (; at < t->columns; at++) {
         snprintf(expected, sizeof expected, "theta%d", b->thetas++);
         if (strcmp(t->names[at], expected))
@@ -47,9 +49,30 @@ static int find_ends(beliefs *b)
     return 0;
 }
 
+/* Whether any factor of the row differs from the one before. */
+static bool moved(const beliefs *b, size_t row)
+{
+    for (int c = b->fixed; c < b->fixed + b->factors; c++)
+        if (csv_at(&b->table, row, c) != csv_at(&b->table, row - 1, c)) return true;
+    return false;
+}
+
+static int count_since(beliefs *b)
+{
+    const csv *t = &b->table;
+    bool told = b->fixed > SINCE;
+    double changed = t->rows ? csv_at(t, 0, 1) : 0;
+    if (!(b->since = mem_alloc((t->rows + 1) * sizeof *b->since))) return FANS_ENOMEM;
+    for (size_t i = 0; i < t->rows; i++) {
+        if (i > 0 && moved(b, i)) changed = csv_at(t, i, 1);
+        b->since[i] = told ? csv_at(t, i, SINCE) : csv_at(t, i, 1) - changed;
+    }
+    return 0;
+}
+
 const char *beliefs_name(const beliefs *b, int factor)
 {
-    return b->table.names[FIXED + factor] + 5; /* after "true." */
+    return b->table.names[b->fixed + factor] + 5; /* after "true." */
 }
 
 /* ---- linear maps ----------------------------------------------------------------------------- */
@@ -63,8 +86,9 @@ typedef struct samples {
 
 static int samples_new(samples *s, const beliefs *b)
 {
-    *s = (samples){mem_alloc(((size_t)b->count + 1) * (size_t)b->thetas * sizeof *s->x),
-                   mem_alloc(((size_t)b->count + 1) * sizeof *s->y), 0};
+    size_t most = b->table.rows + 1;
+    *s = (samples){mem_alloc(most * (size_t)b->thetas * sizeof *s->x),
+                   mem_alloc(most * sizeof *s->y), 0};
     return s->x && s->y ? 0 : FANS_ENOMEM;
 }
 
@@ -78,8 +102,8 @@ static void add_sample(samples *s, const beliefs *b, int factor, int row)
 {
     const double *cells = b->table.cells + (size_t)row * (size_t)b->table.columns;
     float *x = s->x + (size_t)s->n * (size_t)b->thetas;
-    for (int k = 0; k < b->thetas; k++) x[k] = (float)cells[FIXED + b->factors + k];
-    s->y[s->n++] = cells[FIXED + factor];
+    for (int k = 0; k < b->thetas; k++) x[k] = (float)cells[b->fixed + b->factors + k];
+    s->y[s->n++] = cells[b->fixed + factor];
 }
 
 /* The row of an episode at that moment, or -1. */
@@ -128,10 +152,10 @@ int beliefs_trace(const beliefs *b, int factor, double *episode, double *truth, 
     TRY(samples_new(&s, b));
     TRY(w ? 0 : FANS_ENOMEM);
     take_half(&s, b, factor, BELIEF_LAST);
-    TRY(fitted = linear_map_fit(s.x, b->thetas, s.y, s.n, w));
+    TRY(fitted = linear_map_fit(s.x, b->thetas, s.y, s.n, 2, w));
     for (int e = 0; e < b->count; e++) {
         episode[e] = csv_at(&b->table, (size_t)b->last[e], 0);
-        truth[e] = csv_at(&b->table, (size_t)b->last[e], FIXED + factor);
+        truth[e] = csv_at(&b->table, (size_t)b->last[e], b->fixed + factor);
         guess[e] = NAN;
         if (!fitted || (e >= half && (e - half) % 2 == 0)) continue;
         s.n = 0;
@@ -142,6 +166,115 @@ out:
     samples_free(&s);
     mem_free(w);
     return rc < 0 ? rc : fitted;
+}
+
+/* ---- readings -------------------------------------------------------------------------------- */
+
+/* Calls for the rows of every other episode of the second half, from its first or its second. */
+typedef void row_fn(void *user, const beliefs *b, int row);
+
+static void each_row(const beliefs *b, int first, row_fn *fn, void *user)
+{
+    for (int e = b->count / 2 + first; e < b->count; e += 2)
+        for (int i = e ? b->last[e - 1] + 1 : 0; i <= b->last[e]; i++) fn(user, b, i);
+}
+
+typedef struct fitting {
+    samples s;
+    belief_reading *to;
+    double squares[SINCE_BINS];
+} fitting;
+
+/* A belief that had some time to settle, or as much as its episode gave it. */
+static void take_settled(void *user, const beliefs *b, int row)
+{
+    enum { SETTLED = 10 };
+    fitting *f = user;
+    bool last = (size_t)row + 1 == b->table.rows || csv_at(&b->table, (size_t)row + 1, 2) == 0;
+    if (last || b->since[row] >= SETTLED) add_sample(&f->s, b, f->to->factor, row);
+}
+
+static void add_error(void *user, const beliefs *b, int row)
+{
+    fitting *f = user;
+    int bin = since_bin(b->since[row]);
+    f->s.n = 0;
+    add_sample(&f->s, b, f->to->factor, row);
+    double error = linear_map_at(f->to->w, f->s.x, b->thetas) - f->s.y[0];
+    f->squares[bin] += error * error;
+    f->to->count[bin]++;
+}
+
+int beliefs_reading(const beliefs *b, int factor, belief_reading *out)
+{
+    fitting f = {.to = out};
+    int rc = 0, fitted = 0;
+    *out = (belief_reading){.factor = factor, .thetas = b->thetas};
+    TRY(samples_new(&f.s, b));
+    TRY((out->w = mem_alloc(((size_t)b->thetas + 1) * sizeof *out->w)) ? 0 : FANS_ENOMEM);
+    each_row(b, 0, take_settled, &f);
+    TRY(fitted = linear_map_fit(f.s.x, b->thetas, f.s.y, f.s.n, 1, out->w));
+    if (fitted) each_row(b, 1, add_error, &f);
+    for (int i = 0; i < SINCE_BINS; i++)
+        out->error[i] = out->count[i] ? sqrt(f.squares[i] / out->count[i]) : NAN;
+out:
+    samples_free(&f.s);
+    if (rc < 0) belief_reading_free(out);
+    return rc < 0 ? rc : fitted;
+}
+
+void belief_reading_free(belief_reading *r)
+{
+    mem_free(r->w);
+    *r = (belief_reading){0};
+}
+
+double belief_read(const belief_reading *r, const float *theta)
+{
+    return linear_map_at(r->w, theta, r->thetas);
+}
+
+/* Bins without samples take the one before, or the first that has any. */
+double belief_spread(const belief_reading *r, double since)
+{
+    int bin = since_bin(since);
+    while (bin > 0 && isnan(r->error[bin])) bin--;
+    while (bin < SINCE_BINS - 1 && isnan(r->error[bin])) bin++;
+    return r->error[bin];
+}
+
+int beliefs_r2_since(const beliefs *b, int factor, double r2[SINCE_BINS])
+{
+    samples s;
+    int rc = 0, half = b->count / 2, first = half ? b->last[half - 1] + 1 : 0;
+    TRY(samples_new(&s, b));
+    for (int bin = 0; bin < SINCE_BINS; bin++) {
+        s.n = 0;
+        for (int i = first; b->count && i <= b->last[b->count - 1]; i++)
+            if (since_bin(b->since[i]) == bin) add_sample(&s, b, factor, i);
+        TRY(linear_map_r2(&r2[bin], s.x, b->thetas, s.y, s.n));
+    }
+out:
+    samples_free(&s);
+    return rc;
+}
+
+int beliefs_last(const beliefs *b, const belief_reading *r, int n, double *step, double *truth,
+                 double *guess, double *error)
+{
+    size_t rows = b->table.rows, from = rows > (size_t)n ? rows - (size_t)n : 0;
+    samples s;
+    int rc = samples_new(&s, b), count = 0;
+    for (size_t i = from; rc == 0 && i < rows; i++, count++) {
+        s.n = 0;
+        add_sample(&s, b, r->factor, (int)i);
+        step[count] = csv_at(&b->table, i, 1);
+        truth[count] = s.y[0];
+        guess[count] = belief_read(r, s.x);
+        error[count] = belief_spread(r, b->since[i]);
+    }
+    samples_free(&s);
+    return rc < 0 ? rc : count;
 }
 
 /* ---- distances ------------------------------------------------------------------------------- */
@@ -179,9 +312,9 @@ int beliefs_distances(const beliefs *b, double *episodes, double *truth, double 
     }
     memset(truth, 0, (size_t)n * (size_t)n * sizeof *truth);
     memset(belief, 0, (size_t)n * (size_t)n * sizeof *belief);
-    for (int c = FIXED; c < FIXED + b->factors; c++)
+    for (int c = b->fixed; c < b->fixed + b->factors; c++)
         add_squares(b, rows, n, c, range_of(b, c), truth);
-    for (int c = FIXED + b->factors; c < b->table.columns; c++)
+    for (int c = b->fixed + b->factors; c < b->table.columns; c++)
         add_squares(b, rows, n, c, 1, belief);
     for (int i = 0; i < n * n; i++) truth[i] = sqrt(truth[i]), belief[i] = sqrt(belief[i]);
     return n;
@@ -201,6 +334,26 @@ double beliefs_correlation(const double *a, const double *b, int n)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+int beliefs_check(const char *path, int episodes, double length)
+{
+    beliefs b = {0};
+    int rc = 0;
+    TRY(csv_read(&b.table, path));
+    TRY(check_head(&b, path));
+    size_t rows = b.table.rows;
+    double episode = rows ? csv_at(&b.table, rows - 1, 0) : -1;
+    double tau = rows ? csv_at(&b.table, rows - 1, 2) : -1;
+    if (episode < episodes - 1 || (episode == episodes - 1 && tau < length - 1))
+        rc = fans_fail(
+            FANS_EFORMAT,
+            "%s: ends at step %.0f of episode %.0f, but the run has %d episodes, the last "
+            "of %.0f steps: something cut it off",
+            path, tau + 1, episode + 1, episodes, length);
+out:
+    beliefs_free(&b);
+    return rc;
+}
+
 int beliefs_read(beliefs *b, const char *path)
 {
     int rc = 0;
@@ -208,6 +361,7 @@ int beliefs_read(beliefs *b, const char *path)
     TRY(csv_read(&b->table, path));
     TRY(check_head(b, path));
     TRY(find_ends(b));
+    TRY(count_since(b));
     TRY(judge(b));
 out:
     if (rc < 0) beliefs_free(b);
@@ -218,6 +372,7 @@ void beliefs_free(beliefs *b)
 {
     csv_free(&b->table);
     mem_free(b->last);
+    mem_free(b->since);
     mem_free(b->r2);
     *b = (beliefs){0};
 }

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algo/registry.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/text.h"
+#include "report/beliefs.h"
 #include "report/figures.h"
 #include "report/folders.h"
 
@@ -18,7 +21,6 @@
 static int note_damage(contests *c, int rc)
 {
     if (c->skip) {
-        c->found--;
         log_warning("left out: %s", fans_error());
         return 0;
     }
@@ -28,20 +30,40 @@ static int note_damage(contests *c, int rc)
     return 0;
 }
 
+/* A finished run has all of its beliefs; while it is trained, some may still be on their way. */
+static int check_beliefs(const record *r)
+{
+    char file[FOLDERS_PATH];
+    int rc = record_file(r, "beliefs.csv", file);
+    if (rc < 0 || !r->done || (rc = os_exists(file)) <= 0) return rc;
+    return beliefs_check(file, r->first_episodes, r->first_length);
+}
+
+static int read_record(record *r, const char *path)
+{
+    int rc = record_read(r, path);
+    if (rc < 0 || (rc = check_beliefs(r)) == 0) return rc;
+    record_free(r);
+    return rc;
+}
+
 static int add_record(void *user, const char *path)
 {
     contests *c = user;
-    char real[PATH_MAX], other[PATH_MAX];
+    os_identity id;
     c->found++;
-    if (!realpath(path, real)) return fans_fail(FANS_EIO, "%s: cannot be read", path);
+    int rc = os_identify(path, &id);
+    if (rc < 0) return rc;
     for (size_t i = 0; i < c->record_count; i++)
-        if (realpath(c->records[i]->path, other) && !strcmp(real, other))
+        if (c->records[i]->id.inode == id.inode && c->records[i]->id.device == id.device)
             return 0; /* named twice */
-    int rc = mem_grow(&c->records, &c->record_capacity, c->record_count + 1, sizeof *c->records);
+    rc = mem_grow(&c->records, &c->record_capacity, c->record_count + 1, sizeof *c->records);
     if (rc < 0) return rc;
     record *r = mem_alloc(sizeof *r);
     if (!r) return FANS_ENOMEM;
-    if ((rc = record_read(r, path)) == 0) {
+    if ((rc = read_record(r, path)) == 0) {
+        r->id = id;
+        if (c->smooth) record_smooth(r, c->smooth);
         c->records[c->record_count++] = r;
         return 0;
     }
@@ -183,13 +205,31 @@ static contest *find_contest(contests *c, const record *r)
     return new;
 }
 
+/* Whoever learned before anything was counted is no rival. */
+static bool is_uncounted(const record *r)
+{
+    const char *prelude = record_get(r, "train", "prelude"),
+               *free = record_get(r, "train", "prelude_free");
+    return prelude && strcmp(prelude, "0") && free && !strcmp(free, "true");
+}
+
+/* Older runs were told the boundaries. */
+static const char *told_in(const record *r)
+{
+    const char *tells = record_get(r, "train", "told");
+    return algo_told_in(algo_told_of(r->algo), tells ? tells : "boundaries");
+}
+
 static method *find_method(contest *c, const record *r)
 {
     for (size_t i = 0; i < c->count; i++)
         if (records_agree(c->methods[i].runs[0], r, setting_of_method)) return &c->methods[i];
     if (mem_grow(&c->methods, &c->capacity, c->count + 1, sizeof *c->methods) < 0) return NULL;
     method *new = &c->methods[c->count];
-    *new = (method){.label = mem_text(r->algo)};
+    char label[256];
+    bool uncounted = is_uncounted(r);
+    snprintf(label, sizeof label, "%s%s", r->algo, uncounted ? " (not comparable)" : "");
+    *new = (method){.label = mem_text(label), .told = told_in(r), .uncounted = uncounted};
     if (!new->label) return NULL;
     c->count++;
     return new;
@@ -295,6 +335,7 @@ static void paint(contests *c)
 int contests_settle(contests *c)
 {
     int rc = 0;
+    if (c->record_count == 0) TRY(fans_fail(FANS_EINVAL, "every run is damaged: none is left"));
     for (size_t i = 0; i < c->record_count; i++) TRY(place(c, c->records[i]));
     TRY(label_tasks(c));
     qsort(c->list, c->count, sizeof *c->list, by_label);
@@ -334,6 +375,7 @@ void contests_free(contests *c)
     }
     mem_free(c->records);
     mem_free(c->list);
+    for (int k = 0; c->standings && k < c->standing_count; k++) mem_free(c->standings[k].scores);
     mem_free(c->standings);
     *c = (contests){0};
 }

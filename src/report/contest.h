@@ -10,15 +10,18 @@
 
 /* Seeds of one algorithm with one setting. */
 typedef struct method {
-    char *label;   /* the algorithm; and what is different, where it occurs twice */
-    record **runs; /* by seed; borrowed */
+    char *label; /* the algorithm; "not comparable" after a prelude that does not count; and what
+                    is different, where it occurs twice */
+    const char *told; /* of the factors: see algo_told */
+    record **runs;    /* by seed; borrowed */
     size_t count, capacity;
     int colour;     /* the same for a label on all of the page */
     int unfinished; /* of the runs */
+    bool uncounted; /* a prelude of theirs does not count: not comparable */
 
     /* over the `n` seeds that have an episode */
     int n;
-    double *final, *area, *wall; /* [n]; wall may be NaN */
+    double *final, *area, *time; /* [n]; time may be NaN */
     double iqm;
     stats_interval iqm_range;
     double score;   /* 0 = sac, 1 = oracle; NaN where there is no gap */
@@ -41,14 +44,17 @@ typedef struct standing {
     const char *label;
     int colour, tasks;
     double iqm, improvement; /* of scores; probability of being better than sac */
-    stats_interval range;
+    stats_interval range, improvement_range;
+    double *scores; /* [runs] of all seeds on all these tasks */
+    int runs;
 } standing;
 
 typedef struct contests {
     record **records;
     size_t record_count, record_capacity;
-    size_t found; /* in the folder that was added last */
+    size_t found; /* in the folder that was added last, damaged ones too */
     bool skip;    /* leave damaged runs out, with a warning */
+    int smooth;   /* episodes that curves are smoothed over; 0: by the length of the run */
     int damage;   /* 0, or the error of the last run that could not be read … */
     char why[1024];
     contest *list;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-double curve_at(const record *r, double step)
+double curve_at(const record *r, const double *returns, double step)
 {
     int low = 0, high = r->episodes; /* the first episode that ended after `step` lies in between */
     if (!high || step < r->step[0] || step > r->step[high - 1]) return NAN;
@@ -14,26 +14,28 @@ double curve_at(const record *r, double step)
         else
             low = middle + 1;
     }
-    if (low == r->episodes) return r->smooth[low - 1];
+    if (low == r->episodes) return returns[low - 1];
     double share = (step - r->step[low - 1]) / (r->step[low] - r->step[low - 1]);
-    return r->smooth[low - 1] + share * (r->smooth[low] - r->smooth[low - 1]);
+    return returns[low - 1] + share * (returns[low] - returns[low - 1]);
 }
 
 static void add_point(curve *c, const method *m, double step)
 {
-    double sum = 0, squares = 0;
+    double sum = 0, squares = 0, raw = 0;
     int n = 0;
     for (size_t i = 0; i < m->count; i++) {
-        double y = curve_at(m->runs[i], step);
+        double y = curve_at(m->runs[i], m->runs[i]->smooth, step);
         if (isnan(y)) continue;
         /* Welford: sums of squares would cancel where seeds hardly differ */
         double before = n ? sum / n : y;
+        raw += curve_at(m->runs[i], m->runs[i]->gain, step);
         sum += y;
         squares += (y - before) * (y - sum / ++n);
     }
     if (n == 0) return;
     c->x[c->n] = step;
     c->mean[c->n] = sum / n;
+    c->raw[c->n] = raw / n;
     c->sd[c->n++] = n > 1 ? sqrt(squares / (n - 1)) : NAN;
 }
 

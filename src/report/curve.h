@@ -9,12 +9,14 @@ enum { CURVE_POINTS = 200 };
 typedef struct curve {
     int n;
     double x[CURVE_POINTS], mean[CURVE_POINTS], sd[CURVE_POINTS]; /* sd is NaN of one seed */
+    double raw[CURVE_POINTS]; /* mean of the returns as they were */
 } curve;
 
 void curve_of(curve *c, const method *m);
 
-/* The value of a run's smoothed return at a step; NaN before its first episode and after its last.
+/* The value of a run's `returns` (its `smooth` or `gain`) at a step; NaN before its first episode
+ * and after its last.
  */
-double curve_at(const record *r, double step);
+double curve_at(const record *r, const double *returns, double step);
 
 #endif

@@ -17,14 +17,14 @@ static int gather(method *m)
     if (!memory) return FANS_ENOMEM;
     m->final = memory;
     m->area = memory + m->count;
-    m->wall = memory + 2 * m->count;
+    m->time = memory + 2 * m->count;
     m->scores = memory + 3 * m->count;
     for (size_t i = 0; i < m->count; i++) {
         const record *r = m->runs[i];
         if (!r->episodes) continue;
         m->final[m->n] = r->final;
         m->area[m->n] = r->area;
-        m->wall[m->n++] = r->wall;
+        m->time[m->n++] = r->time;
     }
     m->score = NAN;
     return 0;
@@ -47,7 +47,8 @@ static int average(method *m)
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* Final returns of the seeds that both have, in x and y; returns how many. */
+/* Final returns of the seeds that both have, in x and y; returns how many: no more than either has
+ * runs, as a seed is there once. */
 static int pair_up(const method *a, const method *b, double *x, double *y)
 {
     int n = 0;
@@ -66,7 +67,7 @@ static int pair_up(const method *a, const method *b, double *x, double *y)
 static void find_anchors(contest *t)
 {
     for (size_t i = 0; i < t->count; i++) {
-        const char *algo = t->methods[i].runs[0]->algo;
+        const char *algo = t->methods[i].uncounted ? "" : t->methods[i].runs[0]->algo;
         if (!strcmp(algo, "sac") && t->sac < 0) t->sac = (int)i;
         if (!strcmp(algo, "oracle") && t->oracle < 0) t->oracle = (int)i;
     }
@@ -136,19 +137,35 @@ static const method *find(const contest *t, const char *label)
 /* `scores` and `copy` have room for every run, `counts` for every task. */
 static int stand(const contests *c, standing *s, double *scores, double *copy, int *counts)
 {
-    int total = 0;
+    int total = 0, others = 0, rc = 0;
     double better = 0;
+    size_t tasks = c->count, runs = c->record_count;
+    double *finals = mem_alloc(2 * runs * sizeof *finals), *sacs = finals + runs;
+    int *sac_counts = mem_alloc(tasks * sizeof *sac_counts);
+    TRY(finals && sac_counts ? 0 : FANS_ENOMEM);
     for (size_t i = 0; i < c->count; i++) {
         const method *m = find(&c->list[i], s->label);
         if (!m) continue;
         const method *sac = &c->list[i].methods[c->list[i].sac];
         memcpy(scores + total, m->scores, (size_t)m->n * sizeof *scores);
+        memcpy(finals + total, m->final, (size_t)m->n * sizeof *finals);
+        memcpy(sacs + others, sac->final, (size_t)sac->n * sizeof *sacs);
+        others += sac_counts[s->tasks] = sac->n;
         total += counts[s->tasks++] = m->n;
         better += stats_improvement(m->final, m->n, sac->final, sac->n);
     }
     s->iqm = iqm_of(scores, total, copy);
     s->improvement = s->tasks ? better / s->tasks : NAN;
-    return stats_bootstrap(scores, counts, s->tasks, stats_iqm, BOOTSTRAP_SEED, &s->range);
+    TRY((s->scores = mem_alloc((size_t)total * sizeof *scores)) ? 0 : FANS_ENOMEM);
+    memcpy(s->scores, scores, (size_t)total * sizeof *scores);
+    s->runs = total;
+    TRY(stats_improvement_interval(finals, counts, sacs, sac_counts, s->tasks, BOOTSTRAP_SEED,
+                                   &s->improvement_range));
+    TRY(stats_bootstrap(scores, counts, s->tasks, stats_iqm, BOOTSTRAP_SEED, &s->range));
+out:
+    mem_free(finals);
+    mem_free(sac_counts);
+    return rc;
 }
 
 int figures_standings(contests *c)

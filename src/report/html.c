@@ -141,6 +141,8 @@ static const char STYLE[] =
     "stroke-linejoin:round}\n"
     ".frame .grid{color:var(--line);stroke-width:1}.frame .band{fill:currentColor;stroke:none;"
     "fill-opacity:.15}\n"
+    ".frame .spot{stroke-width:16;stroke-opacity:0;stroke-linecap:round;pointer-events:stroke}"
+    ".frame .spot:hover{stroke-opacity:.35}.frame .raw{stroke-width:1;stroke-opacity:.3}\n"
     ".frame .dots{stroke-width:4.5;stroke-linecap:round}.frame .thin{stroke-width:1.3}\n"
     ".tick,.end,.name{position:absolute;font-size:12px;line-height:14px;color:var(--soft);"
     "white-space:nowrap}\n"

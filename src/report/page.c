@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "report/html.h"
+#include "report/plot.h"
 
 const char *page_colour(int colour)
 {
@@ -65,6 +66,29 @@ static void write_overview(const contests *c, text *out)
     text_add(out, "</table></div>\n");
 }
 
+/* The share of runs whose score is above tau, for tau from low to high. */
+static void write_profiles(const contests *c, text *out)
+{
+    enum { POINTS = 101 };
+    const double low = -0.5, high = 1.5;
+    double x[POINTS], y[POINTS];
+    plot p;
+    text_add(out, "<h3>Performance profiles</h3>\n");
+    plot_begin(&p, out, axis_between(low, high, 4), axis_over(0, 1, 4), "small",
+               "share of runs above a score");
+    for (int k = 0; k < c->standing_count; k++) {
+        const standing *s = &c->standings[k];
+        for (int i = 0; i < POINTS; i++) {
+            x[i] = low + (high - low) * i / (POINTS - 1);
+            y[i] = stats_above(s->scores, s->runs, x[i]);
+        }
+        if (s->tasks) plot_line(&p, page_colour(s->colour), x, y, POINTS);
+    }
+    plot_axes(&p, "score");
+    plot_end(&p);
+    text_add(out, "<p class=\"note\">Share of all runs whose score is above the one below.</p>\n");
+}
+
 static void write_standings(const contests *c, text *out)
 {
     int gaps = 0;
@@ -72,7 +96,7 @@ static void write_standings(const contests *c, text *out)
     if (!gaps) return;
     text_add(out, "<h3>Over all tasks with a gap</h3>\n<div class=\"wide\"><table><tr><th>method"
                   "</th><th>tasks</th><th>score (IQM)</th><th>95 %% interval</th>"
-                  "<th>P(better than sac)</th></tr>\n");
+                  "<th>P(better than sac), 95 %% interval</th></tr>\n");
     for (int k = 0; k < c->standing_count; k++) {
         const standing *s = &c->standings[k];
         if (!s->tasks) continue;
@@ -86,9 +110,14 @@ static void write_standings(const contests *c, text *out)
         html_fixed(out, s->range.high, 2);
         text_add(out, "</td><td>");
         html_fixed(out, s->improvement, 2);
-        text_add(out, "</td></tr>\n");
+        text_add(out, " <small>");
+        html_fixed(out, s->improvement_range.low, 2);
+        text_add(out, " … ");
+        html_fixed(out, s->improvement_range.high, 2);
+        text_add(out, "</small></td></tr>\n");
     }
     text_add(out, "</table></div>\n");
+    write_profiles(c, out);
 }
 
 static void write_method(text *out)
@@ -96,13 +125,13 @@ static void write_method(text *out)
     text_add(
         out,
         "<h2 id=\"method\">How the figures are made</h2>\n"
-        "<p><b>Curves.</b> Every seed's return is averaged over its last %d episodes, then over "
-        "seeds at the same number of environment steps. The band is ± one standard deviation "
-        "over seeds.</p>\n"
+        "<p><b>Curves.</b> Every seed's return is averaged over its last episodes (a %dth of the "
+        "run, from %d to %d), then over seeds at the same number of environment steps. The band is "
+        "± one standard deviation over seeds.</p>\n"
         "<p><b>Final return.</b> The mean of a seed's last %d episodes; mean ± standard "
         "deviation over seeds. IQM is the interquartile mean over seeds, with the 95 %% interval "
         "of a percentile bootstrap (%d resamples, fixed seed).</p>\n",
-        RECORD_WINDOW, RECORD_WINDOW, STATS_RESAMPLES);
+        RECORD_SHARE, RECORD_LEAST, RECORD_MOST, RECORD_FINAL, STATS_RESAMPLES);
     text_add(
         out,
         "<p><b>Area under the curve.</b> The mean return over all steps of a run, learning "
@@ -120,13 +149,14 @@ static void write_method(text *out)
         "five seeds, 0.002 with ten; one pair gives no p. ≈ marks ties or zeros, where the normal "
         "approximation "
         "replaces the exact distribution.</p>\n"
-        "<p><b>Time.</b> Wall time of the process, which seeds trained together share."
-        "</p>\n");
+        "<p><b>Time a run.</b> Seconds that its training spent on it alone: acting, learning, "
+        "stepping and saving, divided by the runs that it learned together. Runs of version 0.1 "
+        "have the wall time of their process instead.</p>\n");
 }
 
 int page_write(const contests *c, const char *title, text *out, json_t **figures)
 {
-    json_t *insights = json_array();
+    json_t *insights = json_array(), *afters = json_array();
     int rc = 0;
     html_begin(out, title);
     write_summary(c, out);
@@ -134,15 +164,21 @@ int page_write(const contests *c, const char *title, text *out, json_t **figures
         write_overview(c, out);
         write_standings(c, out);
     }
-    for (size_t i = 0; i < c->count; i++) TRY(page_task(&c->list[i], (int)i + 1, out, insights));
+    for (size_t i = 0; i < c->count; i++) {
+        json_t *after = json_object();
+        json_array_append_new(afters, after);
+        TRY(page_task(&c->list[i], (int)i + 1, out, insights, after));
+    }
     write_method(out);
     text_add(out, "<p class=\"note\">Written by fans %s.</p>\n", fans_version());
     html_end(out);
     TRY(text_done(out));
     json_t *all = page_json(c, title);
     json_object_set(all, "insights", insights);
+    json_object_set(all, "reward_after_change", afters);
     *figures = all;
 out:
     json_decref(insights);
+    json_decref(afters);
     return rc;
 }

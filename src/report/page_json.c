@@ -4,11 +4,6 @@
 #include "report/curve.h"
 #include "report/page.h"
 
-json_t *page_number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 /* jansson refuses text that is not UTF-8; a folder's name may be anything. */
 json_t *page_name(const char *s)
 {
@@ -20,15 +15,15 @@ static json_t *run_json(const record *r)
 {
     return json_pack("{s:o, s:I, s:s, s:i, s:o, s:o, s:o, s:o}", "run", page_name(r->path), "seed",
                      (json_int_t)r->seed, "status", r->done ? "done" : "unfinished", "episodes",
-                     r->episodes, "steps", page_number(r->episodes ? r->step[r->episodes - 1] : 0),
-                     "final_return", page_number(r->final), "area", page_number(r->area), "wall_s",
-                     page_number(r->wall));
+                     r->episodes, "steps", json_number(r->episodes ? r->step[r->episodes - 1] : 0),
+                     "final_return", json_number(r->final), "area", json_number(r->area), "time_s",
+                     json_number(r->time));
 }
 
 static json_t *numbers(const double *x, int n)
 {
     json_t *list = json_array();
-    for (int i = 0; i < n; i++) json_array_append_new(list, page_number(x[i]));
+    for (int i = 0; i < n; i++) json_array_append_new(list, json_number(x[i]));
     return list;
 }
 
@@ -42,14 +37,14 @@ static json_t *curve_json(const method *m)
 
 static json_t *spread(const double *x, int n)
 {
-    return json_pack("{s:o, s:o}", "mean", page_number(stats_mean(x, n)), "sd",
-                     page_number(stats_sd(x, n)));
+    return json_pack("{s:o, s:o}", "mean", json_number(stats_mean(x, n)), "sd",
+                     json_number(stats_sd(x, n)));
 }
 
 static json_t *interval(double value, stats_interval range)
 {
-    return json_pack("{s:o, s:o, s:o}", "value", page_number(value), "low", page_number(range.low),
-                     "high", page_number(range.high));
+    return json_pack("{s:o, s:o, s:o}", "value", json_number(value), "low", json_number(range.low),
+                     "high", json_number(range.high));
 }
 
 static json_t *tests_json(const contest *t, size_t i)
@@ -60,7 +55,7 @@ static json_t *tests_json(const contest *t, size_t i)
         if (k == i) continue;
         json_array_append_new(
             list, json_pack("{s:o, s:i, s:o, s:b}", "against", page_name(t->methods[k].label),
-                            "pairs", w->n, "p", page_number(w->p), "exact", w->exact));
+                            "pairs", w->n, "p", json_number(w->p), "exact", w->exact));
     }
     return list;
 }
@@ -70,11 +65,12 @@ static json_t *method_json(const contest *t, size_t i)
     const method *m = &t->methods[i];
     json_t *runs = json_array();
     for (size_t k = 0; k < m->count; k++) json_array_append_new(runs, run_json(m->runs[k]));
-    return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "method",
-                     page_name(m->label), "algo", page_name(m->runs[0]->algo), "unfinished",
-                     m->unfinished, "final_return", spread(m->final, m->n), "iqm",
-                     interval(m->iqm, m->iqm_range), "area", spread(m->area, m->n), "score",
-                     page_number(m->score), "wilcoxon", tests_json(t, i), "curve", curve_json(m),
+    return json_pack("{s:o, s:o, s:s, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "method",
+                     page_name(m->label), "algo", page_name(m->runs[0]->algo), "told", m->told,
+                     "comparable", !m->uncounted, "unfinished", m->unfinished, "final_return",
+                     spread(m->final, m->n), "iqm", interval(m->iqm, m->iqm_range), "area",
+                     spread(m->area, m->n), "score", json_number(m->score), "wilcoxon",
+                     tests_json(t, i), "curve", curve_json(m), "noticed", page_found_json(m),
                      "runs", runs);
 }
 
@@ -83,7 +79,7 @@ static json_t *task_json(const contest *t)
     json_t *methods = json_array();
     for (size_t i = 0; i < t->count; i++) json_array_append_new(methods, method_json(t, i));
     return json_pack("{s:o, s:b, s:o, s:o, s:o}", "task", page_name(t->label), "has_gap",
-                     t->has_gap, "gap", page_number(t->gap), "pooled_sd", page_number(t->noise),
+                     t->has_gap, "gap", json_number(t->gap), "pooled_sd", json_number(t->noise),
                      "methods", methods);
 }
 
@@ -96,7 +92,7 @@ json_t *page_json(const contests *c, const char *title)
         json_array_append_new(
             standings, json_pack("{s:o, s:i, s:o, s:o}", "method", page_name(s->label), "tasks",
                                  s->tasks, "score", interval(s->iqm, s->range), "improvement",
-                                 page_number(s->improvement)));
+                                 interval(s->improvement, s->improvement_range)));
     }
     return json_pack("{s:o, s:o, s:o}", "title", page_name(title), "tasks", tasks, "standings",
                      standings);

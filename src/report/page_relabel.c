@@ -47,9 +47,9 @@ int page_relabel(const char *metrics, text *out, json_t *figures)
         double change = last_of(&t, "relabel_change"), slope = last_of(&t, "relabel_slope");
         write_line(out, mean, error, change, slope);
         json_object_set_new(figures, "relabelled",
-                            json_pack("{s:o, s:o, s:o, s:o}", "share", page_number(mean), "error",
-                                      page_number(error), "change", page_number(change), "slope",
-                                      page_number(slope)));
+                            json_pack("{s:o, s:o, s:o, s:o}", "share", json_number(mean), "error",
+                                      json_number(error), "change", json_number(change), "slope",
+                                      json_number(slope)));
     }
 out:
     csv_free(&t);

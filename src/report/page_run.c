@@ -54,22 +54,6 @@ out:
 
 /* ---- beliefs --------------------------------------------------------------------------------- */
 
-static void write_r2(const beliefs *b, text *out)
-{
-    text_add(out, "<div class=\"wide\"><table><tr><th>factor</th><th>R² at the first step</th>"
-                  "<th>after 10 steps</th><th>at the end</th></tr>\n");
-    for (int f = 0; f < b->factors; f++) {
-        text_add(out, "<tr><td>");
-        html_text(out, beliefs_name(b, f));
-        for (int m = 0; m < BELIEF_MOMENTS; m++) {
-            text_add(out, "</td><td>");
-            html_fixed(out, b->r2[f * BELIEF_MOMENTS + m], 3);
-        }
-        text_add(out, "</td></tr>\n");
-    }
-    text_add(out, "</table></div>\n");
-}
-
 /* Last episodes in a trace: with more, single changes could not be seen. */
 enum { TRACE = 150 };
 
@@ -125,7 +109,7 @@ static int write_maps(const beliefs *b, text *out, json_t *figures)
     double *belief = truth + CELLS;
     int n = beliefs_distances(b, episodes, truth, belief);
     double r = beliefs_correlation(truth, belief, n);
-    json_object_set_new(figures, "distance_correlation", page_number(r));
+    json_object_set_new(figures, "distance_correlation", json_number(r));
     snprintf(first, sizeof first, "%.0f", episodes[0]);
     snprintf(last, sizeof last, "%.0f", episodes[n - 1]);
     text_add(out, "<div class=\"pair\"><div><h4>Distance of the truth</h4>");
@@ -150,8 +134,8 @@ static void list_r2(const beliefs *b, json_t *figures)
         json_array_append_new(
             list,
             json_pack("{s:o, s:o, s:o, s:o}", "factor", page_name(beliefs_name(b, f)), "r2_first",
-                      page_number(r2[BELIEF_FIRST]), "r2_tenth", page_number(r2[BELIEF_TENTH]),
-                      "r2_last", page_number(r2[BELIEF_LAST])));
+                      json_number(r2[BELIEF_FIRST]), "r2_tenth", json_number(r2[BELIEF_TENTH]),
+                      "r2_last", json_number(r2[BELIEF_LAST])));
     }
     json_object_set_new(figures, "factors", list);
 }
@@ -164,14 +148,17 @@ static int write_beliefs(const char *file, text *out, json_t *figures)
     list_r2(&b, figures);
     if (b.count && b.factors) {
         text_add(out, "<h4>Beliefs against the truth</h4>\n");
-        write_r2(&b, out);
+        TRY(page_beliefs_since(&b, out, figures));
         TRY(write_traces(&b, out));
         text_add(
             out,
             "<p class=\"note\">At the end of every episode%s. A belief is latent, so it is "
-            "read through the best linear map to each factor. The map is fitted to every other "
-            "episode of the second half of the run; the others are drawn and give R².</p>\n",
+            "read through the best linear map to each factor, fitted to every other episode of "
+            "the second half of the run; the others are drawn. R² has a map of its own for every "
+            "number of steps since a change; the error is the root mean square of one map, fitted "
+            "to beliefs that had ten steps to settle.</p>\n",
             b.count > TRACE ? ", the last ones" : "");
+        TRY(page_beliefs_within(&b, out));
         TRY(write_maps(&b, out, figures));
     }
 out:

@@ -1,5 +1,6 @@
 /* page_task.c - one task of the page. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -9,10 +10,13 @@
 #include "report/page.h"
 #include "report/plot.h"
 
+/* Seeds of a method whose beliefs and graphs are on the page. */
+enum { SEEDS_SHOWN = 5 };
+
 /* ---- what changes ---------------------------------------------------------------------------- */
 
 /* "half_cheetah; speed changes: sine, clock episode" */
-static void write_world(const record *r, text *out)
+void page_world(const record *r, text *out)
 {
     text_add(out, "<p class=\"note\">Environment ");
     html_text(out, record_get(r, "env", "name"));
@@ -82,6 +86,20 @@ static void write_band(plot *p, const method *m, const curve *c)
     plot_band(p, page_colour(m->colour), c->x, low, high, c->n);
 }
 
+/* The smoothed curve, what it was before faintly behind it, and values to point at. */
+static void write_lines(plot *p, const method *m, const curve *c)
+{
+    enum { SPOTS = 40 };
+    char raw[32], about[256];
+    snprintf(raw, sizeof raw, "%s raw", page_colour(m->colour));
+    plot_line(p, raw, c->x, c->raw, c->n);
+    plot_line(p, page_colour(m->colour), c->x, c->mean, c->n);
+    for (int k = 0; k < c->n; k += 1 + c->n / SPOTS) {
+        snprintf(about, sizeof about, "%s, step %.0f: %.4g", m->label, c->x[k], c->mean[k]);
+        plot_hover(p, c->x[k], c->mean[k], about);
+    }
+}
+
 static void write_plot(const contest *t, const curve *curves, text *out)
 {
     double low = INFINITY, high = -INFINITY, last = 0;
@@ -97,18 +115,17 @@ static void write_plot(const contest *t, const curve *curves, text *out)
     plot_begin(&p, out, axis_between(0, last, 6), axis_over(low, high, 5), "ends",
                "learning curves");
     for (size_t i = 0; i < t->count; i++) write_band(&p, &t->methods[i], &curves[i]);
-    for (size_t i = 0; i < t->count; i++)
-        plot_line(&p, page_colour(t->methods[i].colour), curves[i].x, curves[i].mean, curves[i].n);
+    for (size_t i = 0; i < t->count; i++) write_lines(&p, &t->methods[i], &curves[i]);
     plot_axes(&p, "environment steps");
     write_ends(&p, t, curves);
     plot_end(&p);
     text_add(out,
-             "<p class=\"note\">Return, smoothed over %d episodes; band: ± one standard deviation "
-             "over seeds.</p>\n",
-             RECORD_WINDOW);
+             "<p class=\"note\">Return, smoothed over %d episodes; faint: as it was; band: ± one "
+             "standard deviation over seeds.</p>\n",
+             t->methods[0].runs[0]->window);
 }
 
-static int write_curves(const contest *t, text *out)
+int page_curves(const contest *t, text *out)
 {
     curve *curves = mem_alloc(t->count * sizeof *curves);
     if (!curves) return FANS_ENOMEM;
@@ -152,7 +169,7 @@ static void write_method(const contest *t, const method *m, text *out)
 {
     text_add(out, "<tr><td>");
     page_method(out, m->colour, m->label);
-    text_add(out, "</td><td>%zu", m->count);
+    text_add(out, "</td><td>%s</td><td>%zu", m->told, m->count);
     if (m->unfinished) text_add(out, " <small>(%d unfinished)</small>", m->unfinished);
     text_add(out, "</td><td>");
     page_spread(out, m->final, m->n);
@@ -166,7 +183,7 @@ static void write_method(const contest *t, const method *m, text *out)
     else
         text_add(out, "<small>%s</small>", isnan(t->noise) ? "–" : "no gap");
     text_add(out, "</td><td>");
-    html_duration(out, stats_mean(m->wall, m->n));
+    html_duration(out, stats_mean(m->time, m->n));
     text_add(out, "</td></tr>\n");
 }
 
@@ -195,10 +212,10 @@ static void write_gap(const contest *t, text *out)
 
 static void write_table(const contest *t, text *out)
 {
-    text_add(out,
-             "<div class=\"wide\"><table><tr><th>method</th><th>seeds</th><th>final return</th>"
-             "<th>IQM, 95 %% interval</th><th>area under the curve</th><th>score</th>"
-             "<th>time a run</th></tr>\n");
+    text_add(out, "<div class=\"wide\"><table><tr><th>method</th><th>told</th><th>seeds</th>"
+                  "<th>final return</th>"
+                  "<th>IQM, 95 %% interval</th><th>area under the curve</th><th>score</th>"
+                  "<th>time a run</th></tr>\n");
     for (size_t i = 0; i < t->count; i++) write_method(t, &t->methods[i], out);
     text_add(out, "</table></div>\n<p class=\"note\">");
     write_gap(t, out);
@@ -266,7 +283,7 @@ static void write_seeds(const contest *t, text *out)
             text_add(out, "</td><td>");
             html_number(out, r->area);
             text_add(out, "</td><td>");
-            html_duration(out, r->wall);
+            html_duration(out, r->time);
             text_add(out, "</td><td class=\"left\">");
             if (r->done)
                 text_add(out, "done");
@@ -304,18 +321,20 @@ static void write_settings(const contest *t, text *out)
     }
 }
 
-int page_task(const contest *t, int number, text *out, json_t *insights)
+int page_task(const contest *t, int number, text *out, json_t *insights, json_t *after)
 {
     int rc = 0;
     text_add(out, "<h2 id=\"task-%d\">", number);
     html_text(out, t->label);
     text_add(out, "</h2>\n");
-    write_world(t->methods[0].runs[0], out);
-    TRY(write_curves(t, out));
+    page_world(t->methods[0].runs[0], out);
+    TRY(page_curves(t, out));
     write_table(t, out);
+    TRY(page_after_change(t, out, after));
+    page_found(t, out);
     write_tests(t, out);
     for (size_t i = 0; i < t->count; i++)
-        for (size_t k = 0; k < t->methods[i].count; k++)
+        for (size_t k = 0; k < t->methods[i].count && k < SEEDS_SHOWN; k++)
             TRY(page_run(&t->methods[i], t->methods[i].runs[k], k == 0, out, insights));
     text_add(out, "<h3>Runs and settings</h3>\n");
     write_seeds(t, out);

@@ -17,13 +17,18 @@ static double round_step(double range, int ticks)
     return power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
 }
 
+/* A range that ticks can divide: nothing, a single value and numbers of any size get one. */
 axis axis_between(double low, double high, int ticks)
 {
-    if (!(low < high)) { /* one value, or none at all */
-        double middle = low == high ? low : 0, some = fmax(fabs(middle) / 10, 0.5);
+    enum { DIGITS = 12 };
+    const double most = 1e300, least = 1e-300;
+    low = fmin(fmax(low, -most), most), high = fmin(fmax(high, -most), most);
+    double middle = low <= high ? low / 2 + high / 2 : 0, some = fabs(middle);
+    if (!(high - low > fmax(some * pow(10, -DIGITS), least))) {
+        some = fmax(some / 10, 0.5);
         low = middle - some, high = middle + some;
     }
-    return (axis){low, high, round_step(high - low, ticks)};
+    return (axis){.low = low, .high = high, .step = round_step(high - low, ticks)};
 }
 
 axis axis_over(double low, double high, int ticks)
@@ -35,8 +40,13 @@ axis axis_over(double low, double high, int ticks)
 }
 
 /* As short as the step allows: 250k, 0.05. */
-static void tick_text(text *out, double x, double step)
+static void tick_text(text *out, axis a, double x)
 {
+    double step = a.step;
+    if (a.labels) {
+        html_text(out, a.labels[(int)lround(x)]);
+        return;
+    }
     double size = fabs(x) < step / 2 ? 0 : x;
     if (step >= 1e6 || (step >= 2e5 && fabs(x) >= 1e6))
         html_fixed(out, size / 1e6, step >= 1e6 ? 0 : 1);
@@ -144,19 +154,28 @@ void plot_dots(plot *p, const char *style, const double *x, const double *y, int
     text_add(p->out, "\"/>\n");
 }
 
+/* A dot that cannot be seen, but pointed at. */
+void plot_hover(plot *p, double x, double y, const char *about)
+{
+    text_add(p->out, "<path class=\"spot\" d=\"M%.1f %.1fh0\"><title>", FULL * across(p, x),
+             FULL * plot_height(p, y));
+    html_text(p->out, about);
+    text_add(p->out, "</title></path>\n");
+}
+
 void plot_axes(plot *p, const char *name)
 {
     text_add(p->out, "</svg>\n");
     for (int i = 0; i < tick_count(p->y); i++) {
         double t = tick_at(p->y, i);
         text_add(p->out, "<span class=\"tick y\" style=\"top:%.1f%%\">", 100 * plot_height(p, t));
-        tick_text(p->out, t, p->y.step);
+        tick_text(p->out, p->y, t);
         text_add(p->out, "</span>");
     }
     for (int i = 0; i < tick_count(p->x); i++) {
         double t = tick_at(p->x, i);
         text_add(p->out, "<span class=\"tick x\" style=\"left:%.1f%%\">", 100 * across(p, t));
-        tick_text(p->out, t, p->x.step);
+        tick_text(p->out, p->x, t);
         text_add(p->out, "</span>");
     }
     text_add(p->out, "<span class=\"name\">%s</span>\n", name);

@@ -9,7 +9,8 @@
 #include "base/text.h"
 
 typedef struct axis {
-    double low, high, step; /* of the ticks */
+    double low, high, step;    /* of the ticks */
+    const char *const *labels; /* of ticks 0, 1, 2, …; NULL: their numbers */
 } axis;
 
 /* From some number at or below `low` to one at or above `high`, in round steps. */
@@ -30,6 +31,9 @@ void plot_band(plot *p, const char *colour, const double *x, const double *low, 
 void plot_line(plot *p, const char *style, const double *x, const double *y, int n);
 void plot_steps(plot *p, const char *style, const double *x, const double *y, int n); /* a stair */
 void plot_dots(plot *p, const char *style, const double *x, const double *y, int n);
+
+/* What a reader sees who points at (x, y). */
+void plot_hover(plot *p, double x, double y, const char *about);
 
 /* Ends the curves; then labels may follow, at heights from 0 (top) to 1. */
 void plot_axes(plot *p, const char *name);

@@ -2,6 +2,7 @@
  * options that this version does not know are kept, so that old runs can be compared as well. */
 #include "report/record.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "report/folders.h"
 #include "report/stats.h"
 
-static int file_of(const record *r, const char *name, char *out)
+int record_file(const record *r, const char *name, char *out)
 {
     if (snprintf(out, FOLDERS_PATH, "%s/%s", r->path, name) >= FOLDERS_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
@@ -29,7 +30,7 @@ static int read_text(const record *r, const char *name, char **out, bool must)
     void *bytes;
     size_t n;
     int rc = 0;
-    TRY(file_of(r, name, file));
+    TRY(record_file(r, name, file));
     if (!must) TRY(os_exists(file));
     if (!must && rc == 0) return 0;
     TRY(os_read_file(&bytes, &n, file));
@@ -124,15 +125,30 @@ static int find_columns(const csv *t, const char *file, int *at)
     return 0;
 }
 
-/* Trailing means, each summed afresh: a running sum would accumulate rounding errors. */
-static void smooth(record *r)
+/* The mean return of the last `window` episodes up to one. */
+static double trailing(const record *r, int episode, int window)
 {
+    int from = episode + 1 < window ? 0 : episode + 1 - window;
+    return stats_mean(r->gain + from, episode + 1 - from);
+}
+
+/* Each mean is summed afresh: a running sum would accumulate rounding errors. */
+void record_smooth(record *r, int window)
+{
+    double share = (double)r->planned / RECORD_SHARE;
+    r->window = window > 0 ? window : (int)fmin(fmax(share, RECORD_LEAST), RECORD_MOST);
+    for (int i = 0; i < r->episodes; i++) r->smooth[i] = trailing(r, i, r->window);
+}
+
+/* Episodes of the first world; runs of version 0.1 may have no other. */
+static void find_first(record *r, const csv *t)
+{
+    int world = csv_column(t, "world");
     for (int i = 0; i < r->episodes; i++) {
-        int from = i + 1 < RECORD_WINDOW ? 0 : i + 1 - RECORD_WINDOW;
-        r->smooth[i] = stats_mean(r->gain + from, i + 1 - from);
+        if (world >= 0 && csv_at(t, (size_t)i, world) != 0) continue;
+        r->first_episodes++;
+        r->first_length = r->length[i];
     }
-    r->final = r->episodes ? r->smooth[r->episodes - 1] : NAN;
-    r->area = stats_area(r->gain, r->length, r->episodes);
 }
 
 static int read_metrics(record *r)
@@ -140,7 +156,7 @@ static int read_metrics(record *r)
     char file[FOLDERS_PATH];
     csv t = {0};
     int rc = 0, at[3] = {0};
-    TRY(file_of(r, "metrics.csv", file));
+    TRY(record_file(r, "metrics.csv", file));
     TRY(csv_read(&t, file));
     TRY(find_columns(&t, file, at));
     double *memory = mem_alloc(4 * t.rows * sizeof *memory);
@@ -157,7 +173,60 @@ static int read_metrics(record *r)
                               i + 2, t.names[at[k]]));
     }
     r->episodes = (int)t.rows;
-    smooth(r);
+    find_first(r, &t);
+    record_smooth(r, 0);
+    r->final = r->episodes ? trailing(r, r->episodes - 1, RECORD_FINAL) : NAN;
+    r->area = stats_area(r->gain, r->length, r->episodes);
+out:
+    csv_free(&t);
+    return rc;
+}
+
+/* ---- segments.csv ---------------------------------------------------------------------------- */
+
+static int check_segments(const csv *t, const char *file)
+{
+    char name[32];
+    for (int k = 0; k < SINCE_BINS; k++) {
+        snprintf(name, sizeof name, "reward%d", since_starts[k]);
+        if (csv_column(t, name) != 3 + k)
+            return fans_fail(FANS_EFORMAT, "%s: column %d is not '%s'", file, 4 + k, name);
+    }
+    for (size_t i = 0; i < t->rows; i++)
+        if (!(csv_at(t, i, 2) >= 0 && csv_at(t, i, 2) <= INT_MAX))
+            return fans_fail(FANS_EFORMAT, "%s: line %zu: %g is not a number of steps", file, i + 2,
+                             csv_at(t, i, 2));
+    return 0;
+}
+
+/* Every step of the second half counts the same, whatever its segment. */
+static void average_segments(record *r, const csv *t)
+{
+    double half = t->rows ? csv_at(t, t->rows - 1, 1) / 2 : 0, n[SINCE_BINS] = {0};
+    for (size_t i = 0; i < t->rows; i++)
+        for (int k = 0; k < SINCE_BINS && csv_at(t, i, 1) >= half; k++) {
+            double reward = csv_at(t, i, 3 + k);
+            int64_t steps = isnan(reward) ? 0 : since_count(k, (int64_t)csv_at(t, i, 2));
+            if (steps <= 0) continue;
+            r->after[k] = (n[k] > 0 ? r->after[k] : 0) + reward * (double)steps;
+            n[k] += (double)steps;
+        }
+    for (int k = 0; k < SINCE_BINS; k++) r->after[k] = n[k] > 0 ? r->after[k] / n[k] : NAN;
+}
+
+static int read_segments(record *r)
+{
+    char file[FOLDERS_PATH];
+    csv t = {0};
+    int rc = 0;
+    for (int k = 0; k < SINCE_BINS; k++) r->after[k] = NAN;
+    TRY(record_file(r, "segments.csv", file));
+    TRY(os_exists(file));
+    if (rc == 0) return 0; /* an older run, or nothing changes */
+    TRY(csv_read(&t, file));
+    TRY(check_segments(&t, file));
+    average_segments(r, &t);
+    findings_read(&r->found, &t);
 out:
     csv_free(&t);
     return rc;
@@ -170,8 +239,8 @@ static int read_result(record *r)
     char file[FOLDERS_PATH];
     json_t *result = NULL;
     int rc = 0;
-    r->wall = NAN;
-    TRY(file_of(r, "result.json", file));
+    r->time = NAN;
+    TRY(record_file(r, "result.json", file));
     TRY(os_exists(file));
     if (rc == 0) return 0;
     TRY(json_read_file(&result, file));
@@ -188,8 +257,9 @@ static int read_result(record *r)
     /* a run that was made longer and resumed still has its old result */
     double steps = json_number_value(json_object_get(one, "steps"));
     r->done = !strcmp(status, "done") && (!r->episodes || steps >= r->step[r->episodes - 1]);
-    const json_t *wall = json_object_get(one, "wall_s");
-    if (r->done && json_is_number(wall)) r->wall = json_number_value(wall);
+    const json_t *time = json_object_get(one, "busy_s");
+    if (!time) time = json_object_get(one, "wall_s");
+    if (r->done && json_is_number(time)) r->time = json_number_value(time);
 out:
     json_decref(result);
     return rc;
@@ -203,6 +273,7 @@ int record_read(record *r, const char *path)
     TRY(folder_check(path));
     TRY(read_config(r));
     TRY(read_metrics(r));
+    TRY(read_segments(r));
     TRY(read_result(r));
     TRY(read_text(r, "command.txt", &r->command, false));
     TRY(read_text(r, "system.json", &r->system, false));
@@ -253,10 +324,20 @@ bool record_has(const record *r, const setting *s)
     return value && !strcmp(value, s->value);
 }
 
+static bool same_setting(const setting *a, const setting *b)
+{
+    return !strcmp(a->key, b->key) && !strcmp(a->value, b->value) &&
+           !strcmp(a->section, b->section);
+}
+
+/* Configs mostly have the same lines in the same places: only what has moved is searched for. */
 static bool covers(const record *a, const record *b, setting_fn *by)
 {
-    for (size_t i = 0; i < b->setting_count; i++)
-        if (by(&b->settings[i]) && !record_has(a, &b->settings[i])) return false;
+    for (size_t i = 0; i < b->setting_count; i++) {
+        const setting *s = &b->settings[i];
+        if (i < a->setting_count && same_setting(&a->settings[i], s)) continue;
+        if (by(s) && !record_has(a, s)) return false;
+    }
     return true;
 }
 

@@ -6,8 +6,14 @@
 #include <stddef.h>
 
 #include "base/csv.h"
+#include "base/os.h"
+#include "base/since.h"
+#include "report/findings.h"
 
-enum { RECORD_WINDOW = 100 }; /* episodes in a mean */
+enum { RECORD_FINAL = 100 }; /* episodes in a final return, at most */
+
+/* Episodes that a curve is smoothed over: a thirtieth of the run, from 5 to 100. */
+enum { RECORD_SHARE = 30, RECORD_LEAST = 5, RECORD_MOST = 100 };
 
 /* A line of config.ini; pointers into the record. */
 typedef struct setting {
@@ -16,6 +22,7 @@ typedef struct setting {
 
 typedef struct record {
     char *path;
+    os_identity id;                  /* which folder it is, whatever its path */
     char *config, *command, *system; /* as in the folder; the last two may be NULL */
     char *lines;                     /* the config once more, cut into settings */
     setting *settings;
@@ -23,16 +30,29 @@ typedef struct record {
     const char *algo;
     long seed, planned; /* episodes to train */
     bool done;
-    double wall; /* seconds; NaN while it is not done */
+    double time; /* seconds spent on it, of older runs of its process; NaN while it is not done */
 
     int episodes;
     double *step, *gain, *length; /* [episodes] steps at its end, return, steps in it */
-    double *smooth;               /* [episodes] mean return of the last RECORD_WINDOW */
-    double final, area;           /* the last of `smooth`; mean return over all steps */
+    int window;                   /* episodes that `smooth` is a mean of */
+    double *smooth;               /* [episodes] mean return of the last `window` */
+    int first_episodes;           /* of the first world, … */
+    double first_length;          /* … and steps of its last one */
+    double final, area; /* mean return of the last RECORD_FINAL episodes; and over all steps */
+
+    /* mean reward of a step by steps since the last change, in the second half of the run; NaN */
+    double after[SINCE_BINS];
+    findings found; /* changes that its agent found by itself */
 } record;
 
 int record_read(record *r, const char *path);
+
+/* The path of one of its files, FOLDERS_PATH long. */
+int record_file(const record *r, const char *name, char *out);
 void record_free(record *r);
+
+/* Smooths its curve over so many episodes; 0: by its length. */
+void record_smooth(record *r, int window);
 
 const char *record_get(const record *r, const char *section, const char *key);
 

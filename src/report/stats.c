@@ -64,6 +64,13 @@ double stats_improvement(const double *x, int n, const double *y, int m)
     return n > 0 && m > 0 ? wins / n / m : NAN;
 }
 
+double stats_above(const double *x, int n, double tau)
+{
+    int above = 0;
+    for (int i = 0; i < n; i++) above += x[i] > tau;
+    return n > 0 ? (double)above / n : NAN;
+}
+
 double stats_area(const double *x, const double *weight, int n)
 {
     double sum = 0, all = 0;
@@ -73,32 +80,79 @@ double stats_area(const double *x, const double *weight, int n)
 
 /* ---- bootstrap ------------------------------------------------------------------------------- */
 
+/* Draws as many numbers as each sample has, from that sample. */
+static void draw(rng *r, const double *x, const int *counts, int strata, double *to)
+{
+    for (int s = 0; s < strata; x += counts[s++])
+        for (int i = 0; i < counts[s]; i++) *to++ = x[rng_below(r, (uint32_t)counts[s])];
+}
+
+typedef struct sizes {
+    int total, most;
+} sizes;
+
+static sizes sizes_of(const int *counts, int strata)
+{
+    sizes z = {0};
+    for (int s = 0; s < strata; s++) {
+        z.total += counts[s];
+        if (counts[s] > z.most) z.most = counts[s];
+    }
+    return z;
+}
+
+static stats_interval percentiles(double *values)
+{
+    qsort(values, STATS_RESAMPLES, sizeof *values, ascending);
+    return (stats_interval){stats_quantile(values, STATS_RESAMPLES, 0.025),
+                            stats_quantile(values, STATS_RESAMPLES, 0.975)};
+}
+
 int stats_bootstrap(const double *x, const int *counts, int strata, stats_fn *statistic,
                     uint64_t seed, stats_interval *out)
 {
-    int total = 0, most = 0;
-    for (int s = 0; s < strata; s++) {
-        total += counts[s];
-        if (counts[s] > most) most = counts[s];
-    }
+    sizes z = sizes_of(counts, strata);
     *out = (stats_interval){NAN, NAN};
-    if (most < 2) return 0;
-    double *drawn = mem_alloc((size_t)total * sizeof *drawn);
+    if (z.most < 2) return 0;
+    double *drawn = mem_alloc((size_t)z.total * sizeof *drawn);
     double *values = mem_alloc(STATS_RESAMPLES * sizeof *values);
     int rc = drawn && values ? 0 : FANS_ENOMEM;
     rng r = rng_stream(seed, "bootstrap", 0);
     for (int k = 0; rc == 0 && k < STATS_RESAMPLES; k++) {
-        const double *from = x;
-        double *to = drawn;
-        for (int s = 0; s < strata; from += counts[s++])
-            for (int i = 0; i < counts[s]; i++) *to++ = from[rng_below(&r, (uint32_t)counts[s])];
-        values[k] = statistic(drawn, total);
+        draw(&r, x, counts, strata, drawn);
+        values[k] = statistic(drawn, z.total);
     }
-    if (rc == 0) {
-        qsort(values, STATS_RESAMPLES, sizeof *values, ascending);
-        out->low = stats_quantile(values, STATS_RESAMPLES, 0.025);
-        out->high = stats_quantile(values, STATS_RESAMPLES, 0.975);
+    if (rc == 0) *out = percentiles(values);
+    mem_free(drawn);
+    mem_free(values);
+    return rc;
+}
+
+static double improvement_over(const double *xs, const int *n, const double *ys, const int *m,
+                               int tasks)
+{
+    double sum = 0;
+    for (int t = 0; t < tasks; xs += n[t], ys += m[t], t++)
+        sum += stats_improvement(xs, n[t], ys, m[t]);
+    return sum / tasks;
+}
+
+int stats_improvement_interval(const double *xs, const int *n, const double *ys, const int *m,
+                               int tasks, uint64_t seed, stats_interval *out)
+{
+    sizes x = sizes_of(n, tasks), y = sizes_of(m, tasks);
+    *out = (stats_interval){NAN, NAN};
+    if (x.most < 2 || y.most < 2) return 0;
+    double *drawn = mem_alloc((size_t)(x.total + y.total) * sizeof *drawn);
+    double *values = mem_alloc(STATS_RESAMPLES * sizeof *values);
+    int rc = drawn && values ? 0 : FANS_ENOMEM;
+    rng r = rng_stream(seed, "improvement", 0);
+    for (int k = 0; rc == 0 && k < STATS_RESAMPLES; k++) {
+        draw(&r, xs, n, tasks, drawn);
+        draw(&r, ys, m, tasks, drawn + x.total);
+        values[k] = improvement_over(drawn, n, drawn + x.total, m, tasks);
     }
+    if (rc == 0) *out = percentiles(values);
     mem_free(drawn);
     mem_free(values);
     return rc;

@@ -23,6 +23,9 @@ double stats_iqm(double *x, int n);
 /* How often a number of x is above one of y; equal ones count half. */
 double stats_improvement(const double *x, int n, const double *y, int m);
 
+/* A performance profile: the share of x above tau. */
+double stats_above(const double *x, int n, double tau);
+
 /* Mean of `x` weighted by `weight`: the area under a curve of steps, divided by its length. */
 double stats_area(const double *x, const double *weight, int n);
 
@@ -37,6 +40,11 @@ enum { STATS_RESAMPLES = 10000 };
 typedef double stats_fn(double *x, int n); /* may change the order of x */
 int stats_bootstrap(const double *x, const int *counts, int strata, stats_fn *statistic,
                     uint64_t seed, stats_interval *out);
+
+/* The same of the probability of improvement, a mean over tasks: xs and ys hold a sample of each
+ * method for every task, one after the other. */
+int stats_improvement_interval(const double *xs, const int *n, const double *ys, const int *m,
+                               int tasks, uint64_t seed, stats_interval *out);
 
 /* Wilcoxon's signed-rank test of x[i] - y[i], two-sided. Differences of zero are left out. The
  * exact distribution up to 50 pairs without ties and zeros; otherwise a normal one, corrected for

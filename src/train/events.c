@@ -9,55 +9,18 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/wire.h"
 #include "data/crc32c.h"
 
 enum { MOST_RECORD = 8192, FRAME = 16 }; /* about a hundred scalars; length and checksums */
-
-/* A record being built. If it grows too large, writing it fails. */
-typedef struct record {
-    unsigned char b[MOST_RECORD];
-    size_t n;
-} record;
 
 struct events {
     int fd;
     int64_t length;
     char *path;
-    record summary; /* the step's scalars so far */
+    wire summary; /* the step's scalars so far; if it grows too large, writing it fails */
+    unsigned char summary_bytes[MOST_RECORD];
 };
-
-static void put(record *r, const void *bytes, size_t n)
-{
-    if (r->n + n <= MOST_RECORD) memcpy(r->b + r->n, bytes, n);
-    r->n += n;
-}
-
-static void put_varint(record *r, uint64_t x)
-{
-    do {
-        unsigned char byte = (unsigned char)((x & 127) | (x > 127 ? 128 : 0));
-        put(r, &byte, 1);
-        x >>= 7;
-    } while (x);
-}
-
-static void put_key(record *r, int field, int wire)
-{
-    put_varint(r, (uint64_t)(field << 3 | wire));
-}
-
-static void put_block(record *r, int field, const void *bytes, size_t n)
-{
-    put_key(r, field, 2);
-    put_varint(r, n);
-    put(r, bytes, n);
-}
-
-static void put_double(record *r, int field, double x)
-{
-    put_key(r, field, 1);
-    put(r, &x, 8);
-}
 
 static uint32_t masked_crc(const void *bytes, size_t n)
 {
@@ -72,32 +35,34 @@ static double wall_time(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int write_record(events *e, const record *data)
+static int write_record(events *e, const wire *data)
 {
-    record r = {.n = 0};
+    unsigned char bytes[MOST_RECORD];
+    wire w = {bytes, sizeof bytes, 0};
     uint64_t n = data->n;
     if (n > MOST_RECORD - FRAME)
         return fans_fail(FANS_EINVAL, "%s: too many scalars in a step: %llu bytes, at most %d",
                          e->path, (unsigned long long)n, MOST_RECORD - FRAME);
-    uint32_t crc_n = masked_crc(&n, 8), crc = masked_crc(data->b, data->n);
-    put(&r, &n, 8);
-    put(&r, &crc_n, 4);
-    put(&r, data->b, data->n);
-    put(&r, &crc, 4);
-    ssize_t k = write(e->fd, r.b, r.n);
-    if (k != (ssize_t)r.n)
+    uint32_t crc_n = masked_crc(&n, 8), crc = masked_crc(data->bytes, data->n);
+    wire_bytes(&w, &n, 8);
+    wire_bytes(&w, &crc_n, 4);
+    wire_bytes(&w, data->bytes, data->n);
+    wire_bytes(&w, &crc, 4);
+    ssize_t k = write(e->fd, bytes, w.n);
+    if (k != (ssize_t)w.n)
         return fans_fail(FANS_EIO, "%s: cannot write: %s", e->path,
                          k < 0 ? strerror(errno) : "the disk is full");
-    e->length += (int64_t)r.n;
+    e->length += (int64_t)w.n;
     return 0;
 }
 
 static int write_version(events *e)
 {
-    record r = {.n = 0};
-    put_double(&r, 1, wall_time());
-    put_block(&r, 3, "brain.Event:2", 13);
-    return write_record(e, &r);
+    unsigned char bytes[64];
+    wire w = {bytes, sizeof bytes, 0};
+    wire_double(&w, 1, wall_time());
+    wire_text(&w, 3, "brain.Event:2");
+    return write_record(e, &w);
 }
 
 int events_open(events **out, const char *path, int64_t keep)
@@ -106,6 +71,7 @@ int events_open(events **out, const char *path, int64_t keep)
     if (!e) return FANS_ENOMEM;
     int rc = 0;
     e->fd = -1;
+    e->summary = (wire){e->summary_bytes, sizeof e->summary_bytes, 0};
     TRY((e->path = mem_text(path)) ? 0 : FANS_ENOMEM);
     TRY(os_open_append(path, &e->fd));
     TRY(os_cut(e->fd, path, keep > 0 ? keep : 0));
@@ -118,25 +84,32 @@ out:
     return rc;
 }
 
+typedef struct scalar {
+    const char *tag;
+    float value;
+} scalar;
+
+static void put_scalar(wire *w, const void *message)
+{
+    const scalar *s = message;
+    wire_text(w, 1, s->tag);
+    wire_float(w, 2, s->value);
+}
+
 void events_add(events *e, const char *tag, double value)
 {
-    record v = {.n = 0};
-    float f = (float)value;
-    put_block(&v, 1, tag, strlen(tag));
-    put_key(&v, 2, 5);
-    put(&v, &f, 4);
-    put_block(&e->summary, 1, v.b, v.n);
+    wire_message(&e->summary, 1, put_scalar, &(scalar){tag, (float)value});
 }
 
 int events_write(events *e, int64_t step)
 {
-    record event = {.n = 0};
-    put_double(&event, 1, wall_time());
-    put_key(&event, 2, 0);
-    put_varint(&event, (uint64_t)step);
-    put_block(&event, 5, e->summary.b, e->summary.n);
+    unsigned char bytes[MOST_RECORD];
+    wire w = {bytes, sizeof bytes, 0};
+    wire_double(&w, 1, wall_time());
+    wire_int(&w, 2, (uint64_t)step);
+    wire_block(&w, 5, e->summary.bytes, e->summary.n);
     e->summary.n = 0;
-    return write_record(e, &event);
+    return write_record(e, &w);
 }
 
 int events_sync(events *e)

@@ -257,8 +257,7 @@ json_t *model_eval_json(const model_run *m, const model_eval *e)
         json_t *row = json_object();
         for (int i = 0; i < e->factors; i++) {
             double x = e->r2[t][i];
-            json_object_set_new(row, model_eval_factor(m, i),
-                                isnan(x) ? json_null() : json_real(x));
+            json_object_set_new(row, model_eval_factor(m, i), json_number(x));
         }
         json_object_set_new(r2, times[t], row);
     }

@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "data/checkpoint.h"
 #include "train/sections.h"
+#include "train/train.h"
 
 OPTIONS_GROUP(model_option_group, model_options, "model", "data for `fans model fit`",
               MODEL_OPTIONS);
@@ -23,6 +24,17 @@ static void count_factors(model_run *m)
         *(info->factors[i].kind == FANS_DYNAMICS ? &m->truth.p : &m->truth.q) += 1;
 }
 
+static int find_window(model_run *m)
+{
+    int n = train_movements(m->task, NULL);
+    fans_moving *list = mem_alloc((size_t)n * sizeof *list);
+    if (!list) return FANS_ENOMEM;
+    train_movements(m->task, list);
+    int rc = fnvae_find_window(&m->o, list, n, m->data.transitions, &m->window_lacking);
+    mem_free(list);
+    return rc;
+}
+
 static int understand(model_run *m, config *c)
 {
     int rc = 0;
@@ -32,6 +44,7 @@ static int understand(model_run *m, config *c)
     TRY(sections_skip(c)); /* meant for `fans train` */
     TRY(config_check_taken(c));
     count_factors(m);
+    TRY(find_window(m));
     if (m->task->info.factor_count > EVAL_FACTORS)
         TRY(fans_fail(FANS_EINVAL, "%s has %d factors; a model can have at most %d",
                       m->task->def->name, m->task->info.factor_count, EVAL_FACTORS));
@@ -72,7 +85,7 @@ static int record(model_run *m)
     int rc = 0;
     replay_record(m->data_rows, m->graph);
     TRY(fnvae_new(&m->f, m->graph, m->data_rows, &m->o, dims_of(m)));
-    TRY(belief_new(&m->belief, m->f));
+    TRY(belief_new(&m->belief, m->f, 0, NULL));
     TRY(fnvae_plan(m->f));
     TRY(belief_plan(m->belief));
     TRY(nn_graph_commit(m->graph));

@@ -18,7 +18,8 @@ typedef struct model_run {
     task *task;
     fnvae_options o;
     model_options data;
-    fnvae_dims truth; /* of the task, with its own numbers of factors */
+    int window_lacking; /* steps that the window should have, if it is too short; else 0 */
+    fnvae_dims truth;   /* of the task, with its own numbers of factors */
     pool *pool;
     nn_backend *backend;
     nn_graph *graph;

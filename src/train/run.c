@@ -66,20 +66,30 @@ int run_find(const char *folder, char *out)
 
 /* ---- the config of an old folder ------------------------------------------------------------- */
 
-static bool is_loose(const char *line, const char *const *loose)
+/* Lines that may differ when a run resumes. */
+static bool is_loose(const char *line)
 {
-    for (; *loose; loose++)
-        if (!strncmp(line, *loose, strlen(*loose))) return true;
+    static const char *const loose[] = {"# resolved by", CONFIG_ASKED,
+                                        "episodes = ", "checkpoint_every = "};
+    for (size_t i = 0; i < sizeof loose / sizeof *loose; i++)
+        if (!strncmp(line, loose[i], strlen(loose[i]))) return true;
     return false;
 }
 
+/* A discount of 0 is a request to choose one, which an agent answers when it is made. */
+static bool is_chosen(const text_line x[2])
+{
+    static const char asked[] = "discount = 0", given[] = "discount = ";
+    return x[1].n == (int)strlen(asked) && !strncmp(x[1].s, asked, strlen(asked)) &&
+           !strncmp(x[0].s, given, strlen(given));
+}
+
 /* Line by line; the message shows the first difference. */
-static int compare_config(const char *path, const char *old, const char *new,
-                          const char *const *loose)
+static int compare_config(const char *path, const char *old, const char *new)
 {
     text_line x[2];
     while (text_differ(&old, &new, x))
-        if (!is_loose(x[0].s, loose) || !is_loose(x[1].s, loose))
+        if (!(is_loose(x[0].s) && is_loose(x[1].s)) && !is_chosen(x))
             return fans_fail(
                 FANS_EINVAL,
                 "%s: holds a different run; its config has '%.*s', this one '%.*s' (choose "
@@ -114,39 +124,70 @@ int run_check_version(const char *path)
         path, version, fans_version());
 }
 
-/* The process that trains a run locks its folder; the lock ends with the process, however that
- * ends. Not every file system has locks. */
-static int lock(run *r)
+/* The lock ends with the process, however that ends. Not every file system has locks. */
+int run_lock(const char *path, int *held)
 {
-    r->held = open(r->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->held >= 0 && flock(r->held, LOCK_EX | LOCK_NB) == 0) return folder_sweep(r->path);
-    if (r->held >= 0 && errno == EWOULDBLOCK)
-        return fans_fail(FANS_EIO, "%s: another process is training it", r->path);
-    log_warning("%s: cannot be locked (%s): let no other process train it", r->path,
-                strerror(errno));
+    int rc = os_make_folders(path);
+    *held = -1;
+    if (rc < 0) return rc;
+    *held = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*held >= 0 && flock(*held, LOCK_EX | LOCK_NB) == 0) return folder_sweep(path);
+    if (*held >= 0 && errno == EWOULDBLOCK) {
+        close(*held);
+        *held = -1;
+        return RUN_BUSY;
+    }
+    log_warning("%s: cannot be locked (%s): let no other process train it", path, strerror(errno));
     return 0;
 }
 
-int run_open(run *r, const char *path, const char *ini, const char *const *loose, bool look_only)
+static int lock(run *r)
+{
+    int rc = run_lock(r->path, &r->held);
+    return rc == RUN_BUSY ? fans_fail(FANS_EIO, "%s: another process is training it", r->path) : rc;
+}
+
+int run_is(const char *path, const char *id, int seed)
+{
+    char file[RUN_PATH], asked[64], line[32];
+    void *old;
+    size_t n;
+    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH) return 0;
+    int rc = os_exists(file);
+    if (rc <= 0 || (rc = os_read_file(&old, &n, file)) < 0) return rc;
+    snprintf(asked, sizeof asked, "\n" CONFIG_ASKED "%s\n", id);
+    snprintf(line, sizeof line, "\nseed = %d\n", seed);
+    rc = strstr(old, asked) && strstr(old, line);
+    mem_free(old);
+    return rc;
+}
+
+int run_compare(const char *path, const char *ini)
 {
     char file[RUN_PATH];
     void *old;
     size_t n;
+    if (snprintf(file, sizeof file, "%s/config.ini", path) >= RUN_PATH)
+        return fans_fail(FANS_EIO, "%s: the path is too long", path);
+    int rc = os_exists(file);
+    if (rc <= 0 || (rc = os_read_file(&old, &n, file)) < 0) return rc;
+    rc = compare_config(path, old, ini);
+    mem_free(old);
+    return rc;
+}
+
+int run_open(run *r, const char *path, const char *ini, run_mode mode)
+{
+    char file[RUN_PATH];
     int rc = 0;
     *r = RUN_CLOSED;
     if ((size_t)snprintf(r->path, sizeof r->path, "%s", path) >= sizeof r->path)
         return fans_fail(FANS_EIO, "%s: the path is too long", path);
-    if (!look_only) TRY(os_make_folders(path));
-    if (!look_only) TRY(lock(r));
+    if (mode == RUN_LOCK) TRY(lock(r));
+    if (mode == RUN_LOOK) return 0;
+    TRY(run_compare(path, ini));
     TRY(run_file(r, "config.ini", file));
-    if (!look_only) TRY(os_exists(file));
-    if (!look_only && rc > 0) {
-        TRY(os_read_file(&old, &n, file));
-        rc = compare_config(path, old, ini, loose);
-        mem_free(old);
-        if (rc < 0) goto out;
-    }
-    if (!look_only) TRY(os_write_file(file, ini, strlen(ini)));
+    TRY(os_write_file(file, ini, strlen(ini)));
 out:
     return rc;
 }
@@ -156,6 +197,7 @@ void run_close(run *r)
     if (r->held >= 0) close(r->held);
     if (r->metrics.fd >= 0) close(r->metrics.fd);
     if (r->beliefs.fd >= 0) close(r->beliefs.fd);
+    if (r->segments.fd >= 0) close(r->segments.fd);
     events_close(r->events);
     *r = RUN_CLOSED;
 }
@@ -192,12 +234,13 @@ out:
     return rc;
 }
 
-int run_begin(run *r, bool resume, bool beliefs)
+int run_begin(run *r, bool resume, bool beliefs, bool segments)
 {
     char file[RUN_PATH];
     int rc = 0;
     TRY(begin_table(r, &r->metrics, resume));
     if (beliefs) TRY(begin_table(r, &r->beliefs, resume));
+    if (segments) TRY(begin_table(r, &r->segments, resume));
     if (!resume) r->events_bytes = 0;
     TRY(run_file(r, EVENTS, file));
     TRY(os_exists(file));
@@ -234,6 +277,7 @@ int run_sync(const run *r)
     int rc = 0;
     TRY(sync_table(r, &r->metrics));
     TRY(sync_table(r, &r->beliefs));
+    TRY(sync_table(r, &r->segments));
     rc = events_sync(r->events);
 out:
     return rc;

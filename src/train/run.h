@@ -5,6 +5,7 @@
  *     system.json   versions, machine and precision
  *     metrics.csv   one row per episode; bit-identical for the same seed
  *     beliefs.csv   belief and truth at some steps of every episode
+ *     segments.csv  one row per stretch between changes: rewards by steps since the change
  *     graph.json    the causal graph found; `fans graph` draws it
  *     events…       metrics and more for TensorBoard
  *     checkpoint.safetensors    all that a resume needs
@@ -31,17 +32,37 @@ typedef struct run_table {
 typedef struct run {
     char path[RUN_PATH - 64];
     int held; /* the folder, open and locked; or -1 */
-    run_table metrics, beliefs;
+    run_table metrics, beliefs, segments;
     int64_t events_bytes;
     events *events;
 } run;
-#define RUN_CLOSED \
-    ((run){.held = -1, .metrics = {"metrics.csv", -1, 0}, .beliefs = {"beliefs.csv", -1, 0}})
+#define RUN_CLOSED                            \
+    ((run){.held = -1,                        \
+           .metrics = {"metrics.csv", -1, 0}, \
+           .beliefs = {"beliefs.csv", -1, 0}, \
+           .segments = {"segments.csv", -1, 0}})
 
-/* Makes the folder, or opens an old one, whose config must be the same except for lines that start
- * with one of `loose` (ended by NULL). With `look_only` nothing is made, compared or written;
- * otherwise the folder is locked for this process. */
-int run_open(run *r, const char *path, const char *ini, const char *const *loose, bool look_only);
+/* Locks a folder for this process, and makes it where there is none. Returns 0, RUN_BUSY where
+ * another process holds it, or an error. Close `held` to unlock it. A file system without locks is
+ * warned of, and `held` is then -1 or locks nothing. */
+enum { RUN_BUSY = 1 };
+int run_lock(const char *path, int *held);
+
+typedef enum {
+    RUN_LOCK,    /* lock the folder */
+    RUN_CLAIMED, /* the caller has locked it */
+    RUN_LOOK     /* nothing is made, compared or written */
+} run_mode;
+
+/* Makes the folder, or opens an old one, whose config must be the same except for its length. */
+int run_open(run *r, const char *path, const char *ini, run_mode mode);
+
+/* 1 if the folder's config says that it was asked for as `id` (see source_identity) with this seed,
+ * else 0. */
+int run_is(const char *path, const char *id, int seed);
+
+/* Refuses a folder whose config says something else than `ini`. */
+int run_compare(const char *path, const char *ini);
 void run_close(run *r);
 
 /* The run that a user means by `folder`: itself, or the only one in it. out[RUN_PATH]. */
@@ -53,8 +74,9 @@ int run_check_version(const char *path);
 int run_file(const run *r, const char *name, char *out); /* out[RUN_PATH] */
 int run_note(const run *r, const char *command, const char *system_json);
 
-/* Opens metrics, events and, if wanted, beliefs: at their noted lengths if `resume`, else empty. */
-int run_begin(run *r, bool resume, bool beliefs);
+/* Opens metrics, events and, if wanted, beliefs and segments: at their noted lengths if `resume`,
+ * else empty. */
+int run_begin(run *r, bool resume, bool beliefs, bool segments);
 int run_row(run *r, run_table *t, const text *row);
 
 /* Note the lengths for a checkpoint; and make sure that this much is on the disk. */

@@ -60,7 +60,7 @@ int preset_check(const char *name)
         }
     const char *hint = nearest_hint(&near);
     return fans_fail(FANS_EINVAL, "there is no preset '%s'%s", name,
-                     *hint ? hint : "; choose paper, standard, small or classic");
+                     *hint ? hint : "; choose paper, standard, small, classic or pixels");
 }
 
 int preset_add(config *c, const char *name)

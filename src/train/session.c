@@ -1,205 +1,181 @@
 /* session.c - prepares what a command needs to train, or to look at a run. */
 #include "train/session.h"
 
-#include <limits.h>
+#include <math.h>
 #include <mujoco/mujoco.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algo/registry.h"
 #include "base/error.h"
 #include "base/folder.h"
 #include "base/os.h"
-#include "base/plugin.h"
 #include "base/version.h"
-#include "train/sections.h"
+#include "learn/sac.h"
 
-/* ---- configs --------------------------------------------------------------------------------- */
+/* ---- what the plan names ----------------------------------------------------------------------
+ */
 
-/* --steps sets the length, which is kept in episodes. */
-static int shorten(session_config *c, int steps)
-{
-    int horizon = c->task->info.horizon;
-    if (steps % horizon)
-        return fans_fail(FANS_EINVAL, "--steps %d: not a whole number of episodes of %d steps",
-                         steps, horizon);
-    c->options.episodes = steps / horizon;
-    return 0;
-}
-
-static void name_config(session_config *c)
-{
-    const char *slash = strrchr(c->path, '/'), *name = slash ? slash + 1 : c->path;
-    size_t n = strlen(name);
-    if (n > 4 && !strcmp(name + n - 4, ".ini")) n -= 4;
-    snprintf(c->name, sizeof c->name, "%.*s", (int)n, name);
-}
-
-/* Copies the next name of a list with commas; returns the rest of the list. */
-static const char *next_algo(const char *list, char name[OPTION_TEXT])
-{
-    if (!list) return NULL;
-    size_t n = strcspn(list, ",");
-    snprintf(name, OPTION_TEXT, "%.*s", (int)n, list);
-    return list + n + (list[n] == ',');
-}
-
-/* The config file, then the settings of the command line. */
-static int add_layers(config *to, const session_config *c, const session_wish *w)
-{
-    int rc = config_add_file(to, c->path);
-    for (int i = 0; rc == 0 && w->settings && i < w->settings->count; i++)
-        rc = config_add_setting(to, w->settings->items[i]);
-    return rc;
-}
-
-/* Loads algorithms in libraries before the config is read: they add sections and presets. */
-static int load_algos(const session_config *c, const session_wish *w)
+static int load_algos(const session_wish *w)
 {
     const fans_algo_def *found;
-    const char *named = w->algos;
-    char name[OPTION_TEXT];
-    config *first = NULL;
     int rc = 0;
-    if (!named) {
-        TRY(config_new(&first));
-        TRY(add_layers(first, c, w));
-        TRY(plugin_check(first, "train", "algo"));
-        named = config_get(first, "train", "algo");
+    for (int i = 0; i < w->count; i++) {
+        const plan_run *r = &w->runs[i];
+        TRY(r->algo ? algo_find(&found, r->algo) : source_load_algo(r->config, r->settings));
     }
-    for (; named && *named;) {
-        named = next_algo(named, name);
-        TRY(algo_find(&found, name));
-    }
-out:
-    config_free(first);
-    return rc;
-}
-
-static int read_config(session_config *c, const session_wish *w)
-{
-    char setting[64];
-    int rc = 0;
-    name_config(c);
-    TRY(load_algos(c, w));
-    TRY(config_new(&c->config));
-    if (w->preset) TRY(preset_add(c->config, w->preset));
-    TRY(add_layers(c->config, c, w));
-    if (w->seed >= 0) {
-        snprintf(setting, sizeof setting, "train.seed=%d", w->seed);
-        TRY(config_add_setting(c->config, setting));
-    }
-    TRY(config_take(c->config, train_option_group(), "train", &c->options));
-    rc = task_load(&c->task, c->config);
-    if (rc < 0 && w->configs.count > 1) return fans_fail_within(rc, "%s", c->path);
-    if (rc == 0 && w->steps > 0) rc = shorten(c, w->steps);
 out:
     return rc;
 }
 
-static int read_configs(session *s, const session_wish *w)
+static bool same(const char *a, const char *b)
 {
-    int rc = 0;
-    s->configs = mem_alloc((size_t)w->configs.count * sizeof *s->configs);
-    if (!s->configs) return FANS_ENOMEM;
-    for (; s->config_count < w->configs.count && rc == 0; s->config_count++) {
-        s->configs[s->config_count].path = w->configs.items[s->config_count];
-        rc = read_config(&s->configs[s->config_count], w);
-    }
-    return rc;
+    return a == b || (a && b && !strcmp(a, b));
 }
 
-/* ---- entries --------------------------------------------------------------------------------- */
-
-static int add_entry(session *s, session_config *from, const char *algo)
+static int find_source(session *s, const plan_run *r, source **out)
 {
-    session_entry *e = &s->entries[s->entry_count];
+    for (int i = s->source_count - 1; i >= 0; i--) {
+        *out = &s->sources[i];
+        if (same((*out)->path, r->config) && same((*out)->preset, r->preset) &&
+            same((*out)->settings, r->settings))
+            return 0;
+    }
+    *out = &s->sources[s->source_count++];
+    return source_read(*out, r->config, r->preset, r->settings);
+}
+
+/* The folder above a run's. */
+static void name_above(const char *folder, char *out)
+{
+    const char *slash = folder ? strrchr(folder, '/') : NULL;
+    snprintf(out, RUN_PATH, "%.*s", slash ? (int)(slash - folder) : 1, slash ? folder : ".");
+}
+
+/* An entry's runs follow each other. */
+static int find_entry(session *s, const plan_run *r, source *from, session_entry **out)
+{
+    const char *algo = r->algo ? r->algo : from->options.algo;
+    char folder[RUN_PATH];
+    name_above(r->folder, folder);
+    session_entry *e = *out = &s->entries[s->entry_count - (s->entry_count > 0)];
+    if (s->entry_count && e->from == from && !strcmp(e->given, algo) && !strcmp(e->folder, folder))
+        return 0;
+    e = *out = &s->entries[s->entry_count++];
+    e->from = from;
+    e->first = s->run_count;
     int rc = algo_find(&e->algo, algo);
     if (rc < 0) return rc;
-    e->from = from;
     snprintf(e->given, sizeof e->given, "%s", algo);
     snprintf(e->name, sizeof e->name, "%s-%s", from->name, e->algo->name);
-    for (int i = 0; i < s->entry_count; i++)
-        if (!strcmp(s->entries[i].name, e->name)) {
-            if (s->entries[i].from == from)
-                return fans_fail(FANS_EINVAL, "--algo: %s is named twice", algo);
-            return fans_fail(FANS_EINVAL,
-                             "%s and %s: both would use the folder %s; rename one of them",
-                             s->entries[i].from->path, from->path, e->name);
-        }
-    s->entry_count++;
+    snprintf(e->folder, sizeof e->folder, "%s", folder);
     return 0;
 }
 
-/* The algorithms of a list with commas, or the config's. */
-static int add_entries(session *s, session_config *from, const char *algos)
+static int add_run(session *s, const plan_run *r)
 {
-    char name[OPTION_TEXT];
+    session_entry *entry;
+    source *from;
     int rc = 0;
-    if (!algos) return add_entry(s, from, from->options.algo);
-    do {
-        algos = next_algo(algos, name);
-        TRY(add_entry(s, from, name));
-    } while (*algos);
+    TRY(find_source(s, r, &from));
+    TRY(find_entry(s, r, from, &entry));
+    entry->count++;
+    s->runs[s->run_count++] = (session_run){.entry = entry,
+                                            .seed = r->seed >= 0 ? r->seed : from->options.seed,
+                                            .folder = r->folder,
+                                            .claimed = r->claimed,
+                                            .training = -1};
 out:
     return rc;
 }
 
-/* One entry uses the folder DIR, several use DIR/CONFIG-ALGO. */
-static int place_entry(const session *s, session_entry *e, const session_wish *w)
+int session_list(session *s, const session_wish *w)
 {
-    int n;
-    if (w->out && s->entry_count == 1)
-        n = snprintf(e->folder, sizeof e->folder, "%s", w->out);
-    else
-        n = snprintf(e->folder, sizeof e->folder, "%s/%s", w->out ? w->out : "runs", e->name);
-    if (n >= (int)sizeof e->folder) return fans_fail(FANS_EIO, "%s: the path is too long", e->name);
-    return 0;
-}
-
-static int list_entries(session *s, const session_wish *w)
-{
-    int most = 1, rc = 0;
-    for (const char *c = w->algos; c && *c; c++) most += *c == ',';
-    s->entries = mem_alloc((size_t)(s->config_count * most) * sizeof *s->entries);
-    if (!s->entries) return FANS_ENOMEM;
-    for (int i = 0; i < s->config_count; i++) TRY(add_entries(s, &s->configs[i], w->algos));
-    for (int i = 0; i < s->entry_count; i++) TRY(place_entry(s, &s->entries[i], w));
+    size_t n = (size_t)w->count;
+    int rc = 0;
+    *s = (session){.wish = *w};
+    TRY(load_algos(w));
+    TRY((s->sources = mem_alloc(n * sizeof *s->sources)) ? 0 : FANS_ENOMEM);
+    TRY((s->entries = mem_alloc(n * sizeof *s->entries)) ? 0 : FANS_ENOMEM);
+    TRY((s->runs = mem_alloc(n * sizeof *s->runs)) ? 0 : FANS_ENOMEM);
+    for (int i = 0; i < w->count; i++) TRY(add_run(s, &w->runs[i]));
 out:
+    if (rc < 0) session_close(s);
     return rc;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
-
-/* Every seed has a folder in its entry's, also a single one: more can join it later. A run that is
- * only looked at is named itself. */
-static int list_runs(session *s)
+const session_run *session_run_of(const session *s, int entry, int i)
 {
-    char folder[RUN_PATH];
-    for (int i = 0; i < s->config_count; i++)
-        if (s->configs[i].options.seed > INT_MAX - (s->seeds - 1))
-            return fans_fail(FANS_EINVAL, "%d seeds from %d on: the largest seed is %d", s->seeds,
-                             s->configs[i].options.seed, INT_MAX);
-    s->runs = mem_alloc((size_t)(s->entry_count * s->seeds) * sizeof *s->runs);
-    if (!s->runs) return FANS_ENOMEM;
-    for (; s->run_count < s->entry_count * s->seeds; s->run_count++) {
-        session_run *r = &s->runs[s->run_count];
-        *r = (session_run){.entry = &s->entries[s->run_count / s->seeds], .training = -1};
-        r->seed = r->entry->from->options.seed + s->run_count % s->seeds;
-        int n = s->wish.look_only
-                    ? snprintf(folder, sizeof folder, "%s", r->entry->folder)
-                    : snprintf(folder, sizeof folder, "%s/seed-%d", r->entry->folder, r->seed);
-        if (n >= (int)sizeof folder)
-            return fans_fail(FANS_EIO, "%s: the path is too long", r->entry->folder);
-        if (!(r->folder = mem_text(folder))) return FANS_ENOMEM;
-    }
+    return &s->runs[s->entries[entry].first + i];
+}
+
+/* ---- finished runs --------------------------------------------------------------------------- */
+
+/* What result.json says of its only run: whether it is done, after so many steps. */
+static int read_result(const char *folder, int64_t *steps)
+{
+    char file[RUN_PATH];
+    json_t *all = NULL;
+    *steps = -1;
+    if (snprintf(file, sizeof file, "%s/result.json", folder) >= RUN_PATH) return 0;
+    int rc = os_exists(file);
+    if (rc <= 0 || (rc = json_read_file(&all, file)) < 0) return rc;
+    const json_t *one = json_array_get(json_object_get(all, "runs"), 0);
+    const char *status = json_string_value(json_object_get(one, "status"));
+    if (status && !strcmp(status, "done"))
+        *steps = json_integer_value(json_object_get(one, "steps"));
+    json_decref(all);
     return 0;
 }
 
-const session_run *session_run_of(const session *s, int entry, int seed)
+/* What a run is asked to be, but for its seed and algorithm. */
+static train_options options_of(const session_run *r)
 {
-    return &s->runs[entry * s->seeds + seed];
+    train_options o = r->entry->from->options;
+    o.seed = r->seed;
+    snprintf(o.algo, sizeof o.algo, "%s", r->entry->given);
+    return o;
+}
+
+int session_identity(const session *s, int i, char *out)
+{
+    const session_run *r = &s->runs[i];
+    train_options o = options_of(r);
+    return source_identity(r->entry->algo, r->entry->from->config, &o, r->entry->from->task, out);
+}
+
+/* Its config must be what is asked for. An agent may have completed it: the identity tells. */
+static int compare_run(const session_run *r)
+{
+    const source *from = r->entry->from;
+    train_options o = options_of(r);
+    fans_taken *taken = NULL;
+    char id[SOURCE_IDENTITY];
+    text ini = {0};
+    int rc = 0;
+    TRY(source_identity(r->entry->algo, from->config, &o, from->task, id));
+    TRY(run_is(r->folder, id, r->seed));
+    if (rc > 0) goto out;
+    TRY(source_take(r->entry->algo, from->config, &taken));
+    source_dump(&o, from->task, taken, id, &ini);
+    TRY(text_done(&ini));
+    TRY(run_compare(r->folder, ini.s));
+out:
+    source_give_back(taken);
+    text_free(&ini);
+    return rc < 0 ? rc : 0;
+}
+
+int session_is_done(const session *s, int i, bool *done)
+{
+    const session_run *r = &s->runs[i];
+    const source *from = r->entry->from;
+    int64_t steps;
+    int rc = read_result(r->folder, &steps);
+    *done = rc == 0 && steps >= (int64_t)from->options.episodes * from->task->info.horizon;
+    return *done ? compare_run(r) : rc;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -220,16 +196,34 @@ static char *describe_system(const session *s, const session_wish *w)
     return out;
 }
 
+static double number_or(const config *c, const char *key, double otherwise)
+{
+    const char *value = config_get(c, "sac", key);
+    return value ? strtod(value, NULL) : otherwise;
+}
+
+/* Threads for a wish of 0. Small networks spend more on waiting for each other than they gain:
+ * below some millions of multiplications in a hidden layer's product, one thread is faster. */
+static int choose_threads(const session *s, int wished)
+{
+    const double small = 4e6;
+    double most = 0;
+    for (int i = 0; i < s->entry_count; i++) {
+        const session_entry *e = &s->entries[i];
+        double width = number_or(e->from->config, "width", SAC_WIDTH);
+        double batch = number_or(e->from->config, "batch", SAC_BATCH);
+        most = fmax(most, width * width * batch * e->count * e->from->options.worlds);
+    }
+    return wished > 0 ? wished : most < small ? 1 : 0;
+}
+
 int session_open(session *s, const session_wish *w)
 {
-    int rc = 0;
-    *s = (session){.seeds = w->seeds, .wish = *w};
+    int rc = session_list(s, w);
+    if (rc < 0) return rc;
     os_open_many(); /* every run has open files */
     TRY(nn_precision_find(&s->precision, w->precision));
-    TRY(read_configs(s, w));
-    TRY(list_entries(s, w));
-    TRY(list_runs(s));
-    TRY(pool_new(&s->pool, w->threads));
+    TRY(pool_new(&s->pool, choose_threads(s, w->threads)));
     TRY((s->backends = mem_alloc((size_t)s->run_count * sizeof(nn_backend *))) ? 0 : FANS_ENOMEM);
     TRY((s->pools = mem_alloc((size_t)s->run_count * sizeof(pool *))) ? 0 : FANS_ENOMEM);
     TRY(nn_device_new(&s->backends[0], w->device, s->precision, s->pool, NULL, 0));
@@ -253,34 +247,92 @@ static int check_settings(const text_list *settings)
     return 0;
 }
 
+/* The names of the factors that move, as "a, b". */
+static int name_movers(const char *file, const text_list *settings, text *out)
+{
+    config *c = NULL;
+    task *t = NULL;
+    int rc = 0;
+    TRY(config_new(&c));
+    TRY(config_add_file(c, file));
+    for (int i = 0; settings && i < settings->count; i++)
+        TRY(config_add_setting(c, settings->items[i]));
+    TRY(task_load(&t, c));
+    for (int k = 0; k < schedule_rules(t->change); k++) {
+        fans_moving m = schedule_moving(t->change, k);
+        if (m.low < m.high)
+            text_add(out, "%s%s", out->length ? ", " : "", t->info.factors[m.factor].name);
+    }
+    if (!out->length) text_add(out, "none");
+    TRY(text_done(out));
+out:
+    task_free(t);
+    config_free(c);
+    return rc;
+}
+
+/* Who is told the factors has an input for each that moved in training, and for no other. */
+static int check_factors(const char *file, const text_list *settings)
+{
+    train_options o;
+    text then = {0}, now = {0};
+    config *c = NULL;
+    int rc = 0;
+    TRY(config_new(&c));
+    TRY(config_add_file(c, file));
+    TRY(config_take(c, train_option_group(), "train", &o));
+    const char *told = algo_told_of(o.algo);
+    if (!settings->count || (strcmp(told, "labels") && strcmp(told, "truth"))) goto out;
+    TRY(name_movers(file, NULL, &then));
+    TRY(name_movers(file, settings, &now));
+    if (strcmp(then.s, now.s))
+        rc = fans_fail(FANS_EINVAL,
+                       "--set: %s is told the factors that move: in its training %s, here %s",
+                       o.algo, then.s, now.s);
+out:
+    text_free(&then);
+    text_free(&now);
+    config_free(c);
+    return rc;
+}
+
 int session_look(session *s, const char *folder, const text_list *settings, int threads)
 {
     char file[RUN_PATH], found[RUN_PATH];
     session_wish w = SESSION_WISH;
-    int rc = check_settings(settings);
-    if (rc < 0 || (rc = run_find(folder, found)) < 0) return rc;
-    folder = found;
-    if (snprintf(file, sizeof file, "%s/config.ini", folder) >= RUN_PATH)
-        return fans_fail(FANS_EIO, "%s: the path is too long", folder);
-    w.configs = (text_list){.items = {file}, .count = 1};
-    w.settings = settings;
-    w.out = folder;
+    run_plan one = {0};
+    text lines = {0};
+    int rc = 0;
+    TRY(check_settings(settings));
+    TRY(run_find(folder, found));
+    if (snprintf(file, sizeof file, "%s/config.ini", found) >= RUN_PATH)
+        TRY(fans_fail(FANS_EIO, "%s: the path is too long", found));
+    TRY(check_factors(file, settings));
+    for (int i = 0; i < settings->count; i++) text_add(&lines, "%s\n", settings->items[i]);
+    TRY(text_done(&lines));
+    TRY(run_plan_add(&one, &(plan_run){.folder = found,
+                                       .config = file,
+                                       .settings = lines.length ? lines.s : NULL,
+                                       .seed = -1}));
+    w.runs = one.runs;
+    w.count = 1;
     w.threads = threads;
-    w.preset = NULL;
+    w.device = "cpu"; /* a GPU has no use for a row at a time */
     w.look_only = true;
-    return session_open(s, &w);
+    TRY(session_open(s, &w));
+    s->looked_at = one;
+out:
+    if (rc < 0) run_plan_free(&one);
+    text_free(&lines);
+    return rc;
 }
 
 void session_close(session *s)
 {
     for (int i = 0; s->trainings && i < s->training_count; i++) training_free(s->trainings[i]);
     for (int i = 0; s->backends && i < s->run_count; i++) nn_backend_free(s->backends[i]);
-    for (int i = 0; i < s->run_count; i++) mem_free(s->runs[i].folder);
     for (int i = 0; i < s->entry_count; i++) text_free(&s->entries[i].key);
-    for (int i = 0; i < s->config_count; i++) {
-        task_free(s->configs[i].task);
-        config_free(s->configs[i].config);
-    }
+    for (int i = 0; i < s->source_count; i++) source_free(&s->sources[i]);
     for (int i = 0; s->pools && i < s->run_count; i++) pool_free(s->pools[i]);
     pool_free(s->pool);
     mem_free(s->pools);
@@ -289,7 +341,8 @@ void session_close(session *s)
     mem_free(s->backends);
     mem_free(s->runs);
     mem_free(s->entries);
-    mem_free(s->configs);
+    mem_free(s->sources);
     mem_free(s->system);
+    run_plan_free(&s->looked_at);
     *s = (session){0};
 }

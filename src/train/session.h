@@ -1,69 +1,55 @@
-/* session.h - from a command line to trainings: configs, tasks, algorithms, threads, seeds. Used by
- * train, eval and play.
+/* session.h - from planned runs to trainings: configs, tasks, algorithms, threads. Used by train,
+ * work, eval and play.
  *
  * Every pair of a config and an algorithm is an **entry**; an entry has a run per seed. Runs that
  * one agent can serve share a training (see session_group.c). */
 #ifndef TRAIN_SESSION_H
 #define TRAIN_SESSION_H
 
-#include "base/text.h"
 #include "nn/nn.h"
-#include "train/train.h"
-
-/* A config file and its task, for all algorithms. */
-typedef struct session_config {
-    const char *path;
-    char name[96]; /* of the file, without folder and .ini */
-    config *config;
-    task *task;
-    train_options options;
-} session_config;
+#include "train/run_plan.h"
+#include "train/source.h"
 
 typedef struct session_entry {
-    session_config *from;
+    source *from;
     const fans_algo_def *algo;
     char given[OPTION_TEXT];     /* as the user gave it: a name or a path */
     char name[OPTION_TEXT + 96]; /* CONFIG-ALGO */
     char folder[RUN_PATH];
-    text key; /* equal for runs that can share a training */
+    int first, count; /* of its runs */
+    text key;         /* equal for runs that can share a training */
 } session_entry;
 
 typedef struct session_run {
     session_entry *entry;
     int seed;
-    char *folder;
+    const char *folder;
+    bool claimed; /* this process has locked the folder */
     run_position position;
     int training, replica; /* its place; -1 before it has one, or after it failed */
     char fault[1024];      /* why it failed: one line with task, seed and step; else empty */
 } session_run;
 
-/* What the command line says; negative numbers and NULL mean unset. */
+/* What a command asks for. All that it points to must outlive the session. */
 typedef struct session_wish {
-    text_list configs; /* files */
-    const text_list *settings;
-    const char *preset;        /* NULL: none */
-    const char *algos;         /* separated by commas */
-    const char *out, *command; /* out: NULL: under runs/ */
-    const char *device;        /* auto, cpu or cuda */
-    const char *precision;     /* fp32, tf32 or bf16 */
-    int seed, seeds, steps, threads;
+    const plan_run *runs; /* [count] */
+    int count;
+    const char *command;   /* stored in the folders */
+    const char *device;    /* auto, cpu or cuda */
+    const char *precision; /* fp32, tf32 or bf16 */
+    int threads;
     bool look_only;
+    bool outside; /* the caller steps the worlds: see training_act */
 } session_wish;
-#define SESSION_WISH                      \
-    ((session_wish){.device = "auto",     \
-                    .precision = "fp32",  \
-                    .preset = "standard", \
-                    .seed = -1,           \
-                    .seeds = 1,           \
-                    .steps = -1})
+#define SESSION_WISH ((session_wish){.device = "auto", .precision = "fp32"})
 
 typedef struct session {
     pool *pool;
     char *system;
-    session_config *configs;
+    source *sources;
     session_entry *entries;
-    session_run *runs; /* entry by entry, seed by seed */
-    int config_count, entry_count, run_count, seeds;
+    session_run *runs; /* entry by entry */
+    int source_count, entry_count, run_count;
     nn_precision precision;
     training **trainings;
     nn_backend **backends; /* one per training, so that none waits for another's queue */
@@ -71,10 +57,20 @@ typedef struct session {
     bool threaded;         /* trainings have threads of their own, since they wait for a GPU */
     train_run *members;    /* [run_count] the runs, training by training */
     int training_count;
-    session_wish wish; /* as given to session_open */
+    session_wish wish;  /* as given to session_open */
+    run_plan looked_at; /* the run of session_look */
 } session;
 
 int session_open(session *s, const session_wish *w);
+
+/* Only reads configs and tasks: enough to ask which runs are done. */
+int session_list(session *s, const session_wish *w);
+
+/* Has a run been trained to its end? A folder of a different run is refused. */
+int session_is_done(const session *s, int i, bool *done);
+
+/* What a run is: see source_identity. out[SOURCE_IDENTITY] */
+int session_identity(const session *s, int i, char *out);
 
 /* Opens an existing run to look at: its own config, one seed; `settings` change its task. */
 int session_look(session *s, const char *folder, const text_list *settings, int threads);
@@ -94,7 +90,7 @@ double session_final(const session *s, const session_run *r);
 int session_recent(const session *s, const session_run *r);
 json_t *session_result(const session *s, const session_run *r);
 
-/* Run number `seed` (from 0) of an entry. */
-const session_run *session_run_of(const session *s, int entry, int seed);
+/* Run number i (from 0) of an entry. */
+const session_run *session_run_of(const session *s, int entry, int i);
 
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "train/sections.h"
 #include "train/session.h"
 
 /* ---- what runs must share -------------------------------------------------------------------- */
@@ -20,13 +19,15 @@ static int ask_shape(const session_entry *e, text *out)
     int n = train_movements(t, NULL);
     fans_moving *list = mem_alloc((size_t)n * sizeof *list);
     if (!list) return FANS_ENOMEM;
-    train_movements(t, list);
+    fans_tells tells = (fans_tells)e->from->options.told;
+    train_told_movements(t, tells, list);
     fans_movements moving = {list, n};
     fans_algo_setup one = {.replicas = 1,
                            .worlds = e->from->options.worlds,
                            .seeds = &(uint64_t){0},
                            .info = &t->info,
-                           .moving = &moving};
+                           .moving = &moving,
+                           .tells = tells};
     e->algo->shape(&one, out);
     mem_free(list);
     return 0;
@@ -37,9 +38,11 @@ static int write_key(session_entry *e)
     const train_options *o = &e->from->options;
     const fans_env_info *i = &e->from->task->info;
     int rc = 0;
-    text_add(&e->key, "%s on %s\n%d %d %d %d\n%d %d %d\n", e->algo->name, e->from->task->def->name,
-             i->obs_dim, i->act_dim, i->horizon, i->factor_count, o->episodes, o->worlds,
-             o->checkpoint_every);
+    text_add(&e->key, "%s on %s\n%d %d %d %d\n%d %d %d %d %d %d\n", e->algo->name,
+             e->from->task->def->name, i->obs_dim, i->act_dim, i->horizon, i->factor_count,
+             o->episodes, o->worlds, o->checkpoint_every, o->prelude, o->prelude_free, o->told);
+    if (e->from->task->options->pixels)
+        text_add(&e->key, "%d pictures of %d x %d\n", i->views, i->height, i->width);
     TRY(config_rest(e->from->config, &e->key));
     if (e->algo->shape) TRY(ask_shape(e, &e->key));
     TRY(text_done(&e->key));
@@ -69,7 +72,7 @@ static void join_positions(session *s)
 
 static train_run as_train_run(const session_run *r)
 {
-    return (train_run){r->entry->from->task, r->seed, r->folder, r->entry->from->path};
+    return (train_run){r->entry->from->task, r->seed, r->folder, r->entry->from->path, r->claimed};
 }
 
 /* Collects the runs that fit `first` and have no training yet; returns their number. */
@@ -111,7 +114,8 @@ static int open_training(session *s, int i, const session_run *first, const trai
                          .config = first->entry->from->config,
                          .command = w->command,
                          .system_json = s->system,
-                         .look_only = w->look_only};
+                         .look_only = w->look_only,
+                         .outside = w->outside};
     int rc = 0;
     snprintf(setup.options.algo, sizeof setup.options.algo, "%s", first->entry->given);
     TRY(find_pool(s, i, count, &setup.pool));
@@ -144,10 +148,7 @@ int session_group(session *s)
     join_positions(s);
     for (int i = 0; i < s->run_count; i++)
         if (s->runs[i].training < 0) TRY(make_training(s, &s->runs[i], &made));
-    for (int i = 0; i < s->config_count; i++) {
-        TRY(sections_skip(s->configs[i].config)); /* of another algorithm, or already taken */
-        TRY(config_check_taken(s->configs[i].config));
-    }
+    for (int i = 0; i < s->source_count; i++) TRY(source_check(&s->sources[i]));
     for (int i = 0; i < s->training_count; i++) TRY(training_begin(s->trainings[i]));
 out:
     return rc;

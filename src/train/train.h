@@ -14,12 +14,17 @@
 #include "fans/algo.h"
 #include "train/run.h"
 
-#define TRAIN_OPTIONS(X)                                                                     \
-    X(TEXT, algo, "sac", "the algorithm; see `fans list algos`")                             \
-    X(INT, seed, 0, 0, 2147483647, "seed of the run; of the first run if there are several") \
-    X(INT, episodes, 3000, 1, 1000000000, "length of a run in episodes of full length")      \
-    X(INT, worlds, 1, 1, 4096, "worlds per seed, which step at the same time")               \
-    X(INT, checkpoint_every, 10000, 1, 1000000000,                                           \
+#define TRAIN_OPTIONS(X)                                                                       \
+    X(TEXT, algo, "sac", "the algorithm; see `fans list algos`")                               \
+    X(INT, seed, 0, 0, 2147483647, "seed of the run; of the first run if there are several")   \
+    X(INT, episodes, 3000, 1, 1000000000, "length of a run in episodes of full length")        \
+    X(INT, worlds, 1, 1, 4096, "worlds per seed, which step at the same time")                 \
+    X(INT, prelude, 0, 0, 1000000000,                                                          \
+      "first steps, rounded up to episodes, with moving factors drawn afresh in each episode") \
+    X(CHOICE, told, 0, "boundaries|episodes|nothing",                                          \
+      "what agents are told of when factors may change; reports know the truth")               \
+    X(FLAG, prelude_free, false, "do not count the prelude in length, curves and results")     \
+    X(INT, checkpoint_every, 10000, 1, 1000000000,                                             \
       "steps of a seed between checkpoints; more if saving would take over 3 % of the time")
 OPTIONS_STRUCT(train_options, TRAIN_OPTIONS)
 const option_group *train_option_group(void);
@@ -31,6 +36,7 @@ typedef struct train_run {
     int seed;
     const char *folder; /* NULL: it writes no files and cannot be resumed */
     const char *name;   /* for messages, such as its config; NULL: its environment */
+    bool claimed;       /* this process has locked the folder: see run_lock */
 } train_run;
 
 /* Everything it points to must outlive the training. */
@@ -43,7 +49,9 @@ typedef struct train_setup {
     pool *pool;
     struct nn_backend *backend;        /* not shared, so that no other training waits for it */
     const char *command, *system_json; /* stored in the folders */
-    bool look_only; /* for evaluation: the folders must exist, nothing is written */
+    bool look_only; /* for evaluation: the folders must exist, nothing is written; no worlds but
+                       those of training_eval */
+    bool outside;   /* one run, whose worlds the caller steps: see training_act */
 } train_setup;
 
 /* Make it; then open the folders, and resume from their checkpoints. */
@@ -52,14 +60,24 @@ int training_begin(training *t);
 void training_free(training *t);
 
 /* The step of the checkpoint in a run's folder, and of the one that was about to replace it; -1 if
- * there is none. Runs of one training must have one of them in common. */
+ * there is none, nor a folder. Runs of one training must have one of them in common. */
 typedef struct run_position {
     int64_t tick, next;
 } run_position;
 int run_position_of(const char *folder, run_position *s);
 
+/* Steps of a run, in whole steps of all its worlds; and those of its prelude among them. */
+int64_t train_length(const train_options *o, int horizon);
+int64_t train_prelude(const train_options *o, int horizon);
+
 /* Returns the number of factors that move in a task; fills `list` if given. */
 int train_movements(const task *t, fans_moving *list);
+
+/* The same as an agent may know them: their clocks are told with the boundaries only. */
+int train_told_movements(const task *t, fans_tells tells, fans_moving *list);
+
+/* FANS_ENOSUP where an algorithm does not apply to a task: factors that flow, pixels. */
+int train_applies(const fans_algo_def *a, const task *t, fans_tells tells);
 
 /* How far it is. */
 typedef struct train_progress {
@@ -74,6 +92,18 @@ train_progress training_progress(const training *t);
  * checkpoint on stopping and at the end. Returns 0, FANS_ESTOP, or an error. */
 typedef bool train_watch_fn(void *user, const training *t);
 int training_run(training *t, train_watch_fn *watch, void *user);
+
+/* A step of a training whose worlds are the caller's: act, update, step them, observe. `change` and
+ * `factors` may be NULL: a segment is an episode; the factors are not known. `did` may differ from
+ * what act chose; NULL: it does not. Only training_save writes checkpoints, and the last step,
+ * since `yours`, the state of those worlds, is part of them. */
+int training_act(training *t, const float *obs, const uint8_t *change, const double *factors,
+                 float *action);
+int training_update(training *t);
+int training_observe(training *t, const float *did, const fans_outcome *outcome);
+int training_save(training *t, const void *yours, size_t bytes);
+const void *training_yours(const training *t, size_t *bytes);
+bool training_is_done(const training *t);
 
 /* The run that stopped a training, and why: a loss that is NaN, say, or a world that failed. The
  * line names task, seed and step. */
@@ -91,12 +121,44 @@ const train_fault *training_fault(const training *t); /* NULL: no run failed */
 int trainings_run(training *const *list, int count, bool threaded, train_watch_fn *watch,
                   void *user);
 
-/* Plays `episodes` in separate worlds without learning; returns[replica · episodes + i]. `film`, if
- * given, is called after every step of the first world. Training can continue afterwards as if
- * nothing had happened. */
-typedef int train_film_fn(void *user, world *w);
-int training_eval(training *t, int episodes, uint64_t seed, double *returns, train_film_fn *film,
-                  void *user);
+/* Playing: lifetimes in separate worlds, without learning. Play as many steps as you like, then end
+ * it: training can continue afterwards as if nothing had happened. One play of a training at a
+ * time. */
+typedef struct play play;
+int play_new(play **out, training *t, uint64_t seed); /* run r has seed + r */
+int play_step(play *p);
+int play_end(play *p); /* NULL is fine */
+
+/* Starts the lifetimes anew, from the same seeds; also after a world has failed. Factors that are
+ * held stay held. */
+int play_restart(play *p);
+
+/* Holds a factor in the worlds of a run at a value, whatever the schedule says; NaN lets it go. See
+ * world_hold. */
+int play_hold(play *p, int replica, int factor, double value);
+
+/* The factors of the first world of a run as they are now. */
+const double *play_factors(const play *p, int replica);
+
+/* Whether agents are told when the world changes, as in their training (train.told); a change by
+ * play_hold is one like the schedule's. They are, unless this says no. */
+void play_tell(play *p, bool told);
+
+/* The last step of the first world of a run. The belief is the one that its action was chosen by;
+ * NULL where the algorithm has none. */
+typedef struct play_view {
+    world *world;          /* after the step */
+    const double *factors; /* during the step */
+    bool change;           /* the agent was told that a segment begins with the step */
+    double reward;
+    bool ended; /* the episode */
+    const float *belief;
+    int belief_width;
+} play_view;
+play_view play_look(const play *p, int replica);
+
+/* Plays `episodes`; returns[replica · episodes + i]. */
+int training_eval(training *t, int episodes, uint64_t seed, double *returns);
 
 /* Seconds spent in each part of the loop. */
 typedef struct train_times {
@@ -112,6 +174,7 @@ json_t *training_result(const training *t,
 int training_count(const training *t);
 const train_run *training_runs(const training *t);                /* [count] */
 const state_list *training_state(const training *t, int replica); /* all that a checkpoint holds */
+void *training_agent(const training *t);
 const char *training_folder(const training *t, int replica);
 
 #endif

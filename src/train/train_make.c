@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "train/source.h"
 #include "train/train_parts.h"
 
 OPTIONS_GROUP(train_option_group, train_options, "train", "the run", TRAIN_OPTIONS);
@@ -17,6 +18,7 @@ static int claim_replica(training *t, replica *p)
     TRY(arena_declare(t->memory, &p->gain, W * sizeof *p->gain));
     TRY(arena_declare(t->memory, &p->length, W * sizeof *p->length));
     TRY(arena_declare(t->memory, &p->bytes, W * sizeof *p->bytes));
+    TRY(train_claim_noticed(t, p));
 out:
     return rc;
 }
@@ -26,9 +28,26 @@ static int claim(training *t)
     int rc = 0;
     TRY(arena_new(&t->memory));
     for (int r = 0; r < t->count; r++) TRY(claim_replica(t, &t->replicas[r]));
+    if (t->s.outside) TRY(train_claim_outside(t));
     TRY(arena_commit(t->memory));
 out:
     return rc;
+}
+
+static int64_t whole(int64_t n, int64_t of)
+{
+    return (n + of - 1) / of * of;
+}
+
+int64_t train_prelude(const train_options *o, int horizon)
+{
+    return whole(o->prelude, (int64_t)horizon * o->worlds);
+}
+
+int64_t train_length(const train_options *o, int horizon)
+{
+    int64_t steps = whole((int64_t)o->episodes * horizon, o->worlds);
+    return o->prelude_free ? steps + train_prelude(o, horizon) : steps;
 }
 
 int train_movements(const task *t, fans_moving *list)
@@ -38,56 +57,72 @@ int train_movements(const task *t, fans_moving *list)
     return n;
 }
 
-static int list_movements(training *t)
+int train_told_movements(const task *t, fans_tells tells, fans_moving *list)
 {
-    size_t all = 0, at = 0;
-    for (int r = 0; r < t->count; r++) all += (size_t)train_movements(t->tasks[r], NULL);
-    t->moving = mem_alloc((size_t)t->count * sizeof *t->moving);
-    t->moving_list = mem_alloc(all * sizeof *t->moving_list);
-    if (!t->moving || !t->moving_list) return FANS_ENOMEM;
+    int n = train_movements(t, list);
+    for (int k = 0; tells != FANS_TELLS_BOUNDARIES && k < n; k++) {
+        list[k].every = t->info.horizon;
+        list[k].flows = false;
+    }
+    return n;
+}
+
+static int list_movements(training *t, fans_tells tells, fans_movements **all, fans_moving **list)
+{
+    size_t n = 0, at = 0;
+    for (int r = 0; r < t->count; r++) n += (size_t)train_movements(t->tasks[r], NULL);
+    *all = mem_alloc((size_t)t->count * sizeof **all);
+    *list = mem_alloc(n * sizeof **list);
+    if (!*all || !*list) return FANS_ENOMEM;
     for (int r = 0; r < t->count; r++) {
-        fans_moving *list = t->moving_list + at;
-        t->moving[r] = (fans_movements){list, train_movements(t->tasks[r], list)};
-        at += (size_t)t->moving[r].count;
+        fans_moving *of = *list + at;
+        (*all)[r] = (fans_movements){of, train_told_movements(t->tasks[r], tells, of)};
+        at += (size_t)(*all)[r].count;
     }
     return 0;
 }
 
-static int count_groups(const fans_algo_def *a)
+int train_applies(const fans_algo_def *a, const task *t, fans_tells tells)
 {
-    int n = 0;
-    while (a->groups && a->groups[n]) n++;
-    return n;
-}
-
-/* The options of each of the algorithm's groups. */
-static int take_options(training *t)
-{
-    int rc = 0, n = count_groups(t->s.algo);
-    t->taken = mem_alloc((size_t)(n + 1) * sizeof *t->taken);
-    if (!t->taken) return FANS_ENOMEM;
-    for (int i = 0; i < n; i++) {
-        const option_group *g = t->s.algo->groups[i]();
-        void *options = mem_alloc(g->size);
-        if (!options) return FANS_ENOMEM;
-        t->taken[i] = (fans_taken){g, options};
-        TRY(config_take(t->s.config, g, g->section, options));
+    if (t->options->pixels && !a->wants_pixels)
+        return fans_fail(
+            FANS_ENOSUP,
+            "%s learns from the state, not from pixels; set env.pixels = false, or use "
+            "sac, oracle or stack",
+            a->name);
+    if (a->piecewise && tells == FANS_TELLS_NOTHING && !a->changed)
+        return fans_fail(FANS_ENOSUP,
+                         "train.told = nothing: %s has to be told where segments begin; use "
+                         "episodes, or an algorithm that is told nothing or finds out by itself",
+                         a->name);
+    for (int k = 0; a->piecewise && k < schedule_rules(t->change); k++) {
+        fans_moving m = schedule_moving(t->change, k);
+        const char *factor = t->info.factors[m.factor].name;
+        if (m.flows)
+            return fans_fail(FANS_ENOSUP,
+                             "%s needs factors that stay for a while, but [change.%s] moves %s "
+                             "at every step; use another algorithm, or a slower clock",
+                             a->name, factor, factor);
     }
-out:
-    return rc;
+    return 0;
 }
 
 static int open_agent(training *t)
 {
-    int rc = take_options(t);
-    if (rc == 0) rc = list_movements(t);
+    int rc = source_take(t->s.algo, t->s.config, &t->taken);
+    fans_tells tells = (fans_tells)t->s.options.told;
+    if (rc == 0) rc = list_movements(t, FANS_TELLS_BOUNDARIES, &t->moving, &t->moving_list);
+    if (rc == 0) rc = list_movements(t, tells, &t->told, &t->told_list);
+    for (int r = 0; rc == 0 && r < t->count; r++) rc = train_applies(t->s.algo, t->tasks[r], tells);
     if (rc < 0) return rc;
     fans_algo_setup s = {.replicas = t->count,
                          .worlds = t->worlds_each,
                          .steps = t->s.look_only ? 0 : t->ticks * t->worlds_each,
                          .seeds = t->seeds,
+                         .pixels = t->tasks[0]->options->pixels,
                          .info = &t->tasks[0]->info,
-                         .moving = t->moving,
+                         .moving = t->told,
+                         .tells = tells,
                          .taken = t->taken,
                          .backend = t->s.backend,
                          .pool = t->s.pool,
@@ -113,19 +148,38 @@ static int check_episodes(void *arg, int r)
         (long long)p->episodes, (long long)p->first_episodes, (long long)p->tick * t->worlds_each);
 }
 
+/* Lists the worlds of replica r, as bytes. */
+static int list_worlds(training *t, int r)
+{
+    replica *p = &t->replicas[r];
+    char name[32];
+    for (int w = 0; w < t->worlds_each; w++) {
+        size_t n = world_state_bytes(worlds_at(t->scene.worlds, r * t->worlds_each + w));
+        if (!(p->bytes[w] = mem_alloc(n))) return FANS_ENOMEM;
+        snprintf(name, sizeof name, "world.%d", w);
+        state_add_bytes(&p->state, name, p->bytes[w], n);
+    }
+    return 0;
+}
+
 /* Lists all that a resume of replica r needs. */
 static int list_state(training *t, int r)
 {
     replica *p = &t->replicas[r];
     state_list *s = &p->state;
-    char name[32];
+    int rc = 0;
     add_count(s, "run/tick", &p->tick);
     add_count(s, "run/episodes", &p->episodes);
     add_count(s, "run/first_episodes", &p->first_episodes);
     add_count(s, "run/metrics_bytes", &p->run.metrics.bytes);
     add_count(s, "run/beliefs_bytes", &p->run.beliefs.bytes);
+    add_count(s, "run/segments_bytes", &p->run.segments.bytes);
     add_count(s, "run/events_bytes", &p->run.events_bytes);
+    add_count(s, "run/since", &p->since);
+    state_add(s, "run/after", FANS_F64, 1, (int64_t[]){SINCE_BINS}, p->after);
     state_add_number(s, "run/wall", FANS_F64, &p->wall);
+    state_range(s, 0, STATE_COUNT);
+    state_add_number(s, "run/busy", FANS_F64, &p->busy);
     state_range(s, 0, STATE_COUNT);
     state_add(s, "run/recent", FANS_F64, 1, (int64_t[]){TRAIN_RECENT}, p->recent);
     state_add(s, "run/lengths", FANS_F64, 1, (int64_t[]){TRAIN_RECENT}, p->lengths);
@@ -133,40 +187,30 @@ static int list_state(training *t, int r)
     state_add(s, "run/length", FANS_I64, 1, (int64_t[]){t->worlds_each}, p->length);
     state_range(s, 0, t->tasks[r]->info.horizon - 1);
     state_check(s, check_episodes, t, r);
-    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) { /* looking plays new worlds … */
-        size_t n = world_state_bytes(worlds_at(t->scene.worlds, r * t->worlds_each + w));
-        if (!(p->bytes[w] = mem_alloc(n))) return FANS_ENOMEM;
-        snprintf(name, sizeof name, "world.%d", w);
-        state_add_bytes(s, name, p->bytes[w], n);
-    }
+    if (train_finds(t)) train_list_noticed(t, p);
+    if (t->s.outside)
+        train_list_outside(t, s);
+    else if (!t->s.look_only) /* looking plays new worlds … */
+        TRY(list_worlds(t, r));
     if (t->s.algo->state) t->s.algo->state(t->agent, r, s);
     if (t->s.algo->carried) t->s.algo->carried(t->agent, r, s);
     if (t->s.look_only) state_drop(s, "replay."); /* … and needs no replay */
-    return state_done(s);
+    TRY(state_done(s));
+out:
+    return rc;
 }
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-/* A library may be built anew: a run must not resume with other factors. */
-static void dump_factors(const fans_env_info *info, text *out)
+static int dump_config(const training *t, int r, text *out)
 {
-    for (int k = 0; k < info->factor_count; k++) {
-        const fans_factor *f = &info->factors[k];
-        text_add(out, "# factor %s: %s, %g to %g, initially %g\n", f->name,
-                 f->kind == FANS_DYNAMICS ? "dynamics" : "reward", f->low, f->high, f->initial);
-    }
-}
-
-static void dump_config(const training *t, int r, text *out)
-{
+    char id[SOURCE_IDENTITY];
     train_options o = t->s.options;
     o.seed = t->s.runs[r].seed;
-    text_add(out, CONFIG_OF_RUN "%s\n", fans_version());
-    options_dump(train_option_group(), "train", &o, out);
-    task_dump(t->tasks[r], out);
-    if (t->tasks[r]->source.library) dump_factors(&t->tasks[r]->info, out);
-    for (const fans_taken *k = t->taken; k->group; k++)
-        options_dump(k->group, k->group->section, k->options, out);
+    int rc = source_identity(t->s.algo, t->s.config, &o, t->tasks[r], id);
+    if (rc < 0) return rc;
+    source_dump(&o, t->tasks[r], t->taken, id, out);
+    return text_done(out);
 }
 
 /* Starting over would erase the curves of a finished run. */
@@ -199,17 +243,17 @@ static int check_position(const training *t, const char *folder)
 
 static int open_folder(training *t, int r)
 {
-    static const char *const loose[] = {"# resolved by",
-                                        "episodes = ", "checkpoint_every = ", NULL};
     replica *p = &t->replicas[r];
     text ini = {0};
     int rc = 0;
     if (!t->s.runs[r].folder) return 0;
-    dump_config(t, r, &ini);
-    TRY(text_done(&ini));
+    TRY(dump_config(t, r, &ini));
     TRY(run_check_version(t->s.runs[r].folder));
     if (!t->s.look_only) TRY(check_position(t, t->s.runs[r].folder));
-    TRY(run_open(&p->run, t->s.runs[r].folder, ini.s, loose, t->s.look_only));
+    TRY(run_open(&p->run, t->s.runs[r].folder, ini.s,
+                 t->s.look_only         ? RUN_LOOK
+                 : t->s.runs[r].claimed ? RUN_CLAIMED
+                                        : RUN_LOCK));
 out:
     text_free(&ini);
     return rc;
@@ -232,10 +276,33 @@ static int copy_runs(training *t, const train_setup *s)
     return 0;
 }
 
+/* Worlds of the caller hand over no pictures. */
+static int check_pixels(const training *t)
+{
+    if (!t->s.outside || !t->s.runs[0].task->options->pixels) return 0;
+    return fans_fail(FANS_ENOSUP, "env.pixels = true: worlds of your own give no pixels; set it to "
+                                  "false");
+}
+
+/* A prelude is followed by something. */
+static int check_prelude(const training *t)
+{
+    if (t->prelude > 0 && t->s.outside)
+        return fans_fail(FANS_EINVAL,
+                         "train.prelude = %d: the worlds are yours, so their prelude is, too; set "
+                         "it to 0",
+                         t->s.options.prelude);
+    if (t->prelude == 0 || t->prelude < t->ticks) return 0;
+    return fans_fail(
+        FANS_EINVAL,
+        "train.prelude = %d: the run has only %lld steps, and its schedule would never "
+        "begin; lower it or train for longer (train.episodes, --steps)",
+        t->s.options.prelude, (long long)t->ticks * t->worlds_each);
+}
+
 int training_new(training **out, const train_setup *s)
 {
     const task *first = s->runs[0].task;
-    int64_t steps = (int64_t)s->options.episodes * first->info.horizon;
     int rc = 0;
     training *t = mem_alloc(sizeof *t);
     if (!t) return FANS_ENOMEM;
@@ -243,11 +310,17 @@ int training_new(training **out, const train_setup *s)
     t->count = s->count;
     t->worlds_each = s->options.worlds;
     t->rows = t->count * t->worlds_each;
-    t->ticks = (steps + t->worlds_each - 1) / t->worlds_each;
+    t->ticks = train_length(&s->options, first->info.horizon) / t->worlds_each;
+    t->prelude = train_prelude(&s->options, first->info.horizon) / t->worlds_each;
     snprintf(t->kind, sizeof t->kind, "%s on %s", s->algo->name, first->def->name);
+    TRY(check_prelude(t));
     TRY(copy_runs(t, s));
+    TRY(check_pixels(t));
     TRY(claim(t));
-    TRY(scene_new(&t->scene, t->tasks, s->pool, t->seeds, t->count, t->worlds_each));
+    TRY(scene_new(&t->scene, t->tasks, s->pool, s->outside || s->look_only ? NULL : t->seeds,
+                  t->count, t->worlds_each));
+    t->scene.tells = (fans_tells)s->options.told;
+    if (t->scene.worlds) worlds_set_prelude(t->scene.worlds, t->prelude);
     TRY(open_agent(t));
     for (int r = 0; r < t->count; r++) TRY(list_state(t, r));
     *out = t;
@@ -268,7 +341,7 @@ int training_begin(training *t)
         TRY(fans_fail(FANS_EIO, "%s: has no checkpoint", t->s.runs[0].folder));
     for (int r = 0; train_keeps(t, 0) && r < t->count; r++) {
         run *p = &t->replicas[r].run;
-        TRY(run_begin(p, resumed, t->s.algo->belief));
+        TRY(run_begin(p, resumed, t->s.algo->belief, train_has_segments(t, r)));
         if (!resumed) TRY(train_write_heads(t, r));
         TRY(run_note(p, t->s.command, t->s.system_json));
     }
@@ -298,10 +371,12 @@ void training_free(training *t)
     arena_free(t->memory);
     text_free(&t->row);
     text_free(&t->warning);
-    for (fans_taken *k = t->taken; k && k->group; k++) mem_free(k->options);
-    mem_free(t->taken);
+    source_give_back(t->taken);
+    mem_free(t->out.yours);
     mem_free(t->moving);
     mem_free(t->moving_list);
+    mem_free(t->told);
+    mem_free(t->told_list);
     mem_free(t->replicas);
     mem_free(t->tasks);
     mem_free(t->seeds);

@@ -36,7 +36,7 @@ typedef struct batch {
 static int gather(training *t, int r, checkpoint *writer)
 {
     replica *p = &t->replicas[r];
-    for (int w = 0; w < t->worlds_each; w++)
+    for (int w = 0; !t->s.outside && w < t->worlds_each; w++)
         world_save(worlds_at(t->scene.worlds, r * t->worlds_each + w), p->bytes[w]);
     int rc = state_refresh(&p->state);
     unsigned before = fans_error_count();
@@ -79,6 +79,15 @@ static int write_batch(training *t, int first, int n)
     return 0;
 }
 
+/* Trainings of one process take turns, so its wall time says little about any of them. */
+static void share_time(training *t)
+{
+    const train_times *x = &t->times;
+    double all = x->worlds + x->acting + x->updating + x->observing + x->saving;
+    for (int r = 0; r < t->count; r++) t->replicas[r].busy += (all - t->busy_saved) / t->count;
+    t->busy_saved = all;
+}
+
 /* First all runs write their next checkpoint, then all rename it: a crash in between leaves a step
  * that every run has. */
 int train_save(training *t)
@@ -87,6 +96,7 @@ int train_save(training *t)
     int rc = 0;
     double now = os_now();
     if (!train_keeps(t, 0)) return 0; /* it has no folder */
+    share_time(t);
     for (int r = 0; r < t->count; r++) t->replicas[r].wall += now - t->saved;
     t->saved = now;
     for (int r = 0; r < t->count; r += t->writer_count) {
@@ -124,6 +134,7 @@ static int peek(const char *folder, const char *name, int64_t *tick)
 int run_position_of(const char *folder, run_position *s)
 {
     *s = (run_position){-1, -1};
+    if (!folder) return 0;
     int rc = folder_check(folder);
     if (rc < 0) return rc;
     rc = peek(folder, NEXT, &s->next);
@@ -157,14 +168,23 @@ out:
     return rc;
 }
 
+/* The caller's bytes are as many as they were. */
+static int resume_outside(training *t, const char *path)
+{
+    int64_t bytes;
+    int rc = checkpoint_length(path, TRAIN_YOURS, &bytes);
+    return rc < 0 ? rc : train_fit_yours(t, (size_t)bytes);
+}
+
 static int resume_replica(training *t, int r, const char *name)
 {
     char path[RUN_PATH];
     replica *p = &t->replicas[r];
     int rc = 0;
     TRY(run_file(&p->run, name, path));
+    if (t->s.outside) TRY(resume_outside(t, path));
     TRY(checkpoint_read(&p->state, t->kind, path));
-    for (int w = 0; !t->s.look_only && w < t->worlds_each; w++) {
+    for (int w = 0; !t->s.look_only && !t->s.outside && w < t->worlds_each; w++) {
         int i = r * t->worlds_each + w;
         rc = world_restore(worlds_at(t->scene.worlds, i), p->bytes[w], &t->scene.now, i);
         if (rc < 0) TRY(fans_fail_within(rc, "%s", path));

@@ -24,7 +24,7 @@ cmp -s whole/seed-0/metrics.csv whole/seed-1/metrics.csv && complain "seeds do n
 grep -q ',best,better$' whole/seed-0/metrics.csv || complain "its curves are missing"
 grep -q '^noise = 0.5$' whole/seed-0/config.ini || complain "its options are not in config.ini"
 accepts "over 2 episodes" eval whole/seed-0 --episodes 2 --plugin "$search"
-refuses 1 "whole/seed-0/config.ini, line 3: names the library $search" eval whole/seed-0
+refuses 1 "whole/seed-0/config.ini, line 5: names the library $search" eval whole/seed-0
 refuses 2 "eval: --plugin ./none.so: No such file" eval whole/seed-0 --plugin ./none.so
 accepts "custom_algo" runs whole
 accepts "" train "$task" --algo ./mine.so,null --steps 400 --quiet --out both

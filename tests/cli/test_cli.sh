@@ -3,10 +3,11 @@
 # shellcheck source=tests/tool.sh
 . "$(dirname "$0")/../tool.sh"
 
-commands="check doctor eval graph list play report rollout runs train"
-for ask in help --help -h "help help" "help --help"; do
+commands="check doctor eval export graph list play report rollout runs train"
+for ask in help --help -h; do accepts "usage: fans COMMAND" $ask; done
+for ask in "help help" "help --help" "--help --help"; do
     # shellcheck disable=SC2086 # words on purpose
-    accepts "usage: fans COMMAND" $ask
+    accepts "usage: fans help" $ask
 done
 accepts "fans 0." --version
 for command in $commands "model fit" "model eval"; do
@@ -24,15 +25,16 @@ for command in $commands "model fit" "model eval"; do
         refuses 2 "$command: unknown option '-j'" $command -j
     }
 done
-for command in check eval graph list play report rollout train "model fit" "model eval"; do
+for command in check eval export graph list play report rollout train watch "model fit" "model eval"; do
     # shellcheck disable=SC2086
     refuses 2 "$command: " $command # a word is missing
 done
 refuses 2 "doctor: 'x' is one argument too many" doctor x
-for command in check eval graph play rollout runs "model fit" "model eval"; do
+for command in check eval export rollout runs "model fit" "model eval"; do
     # shellcheck disable=SC2086
     refuses 2 "$command: 'x' is one argument too many" $command a x
 done
+refuses 2 "graph: 'y' is one argument too many" graph a x y
 accepts "usage: fans model fit" model --help
 accepts "usage: fans model fit" help model
 refuses 2 "model: fit or eval is missing" model
@@ -87,12 +89,19 @@ refuses 2 "train: --algo: there is no algorithm 'sack'; did you mean 'sac'?" tra
 refuses 2 "--set sac.widht: [sac]: unknown key 'widht'; did you mean 'width'?" train "$configs/pendulum.ini" --set sac.widht=8 --out "$runs"
 refuses 2 "--set scs.width: unknown section [scs]" train "$configs/pendulum.ini" --set scs.width=8 --out "$runs"
 refuses 2 "--set sac.batch: [sac]: batch = 0: not a whole number from 1 to 65536" train "$configs/pendulum.ini" --set sac.batch=0 --out "$runs"
+refuses 2 "--set train.told: [train]: told = all: not one of boundaries|episodes|nothing" train "$configs/pendulum.ini" --set train.told=all --out "$runs"
+refuses 1 "train.told = nothing: trio has to be told where segments begin; use episodes" train "$configs/pendulum_flip.ini" --algo trio --set train.told=nothing --out "$runs"
 refuses 2 "--steps 30: not a whole number of episodes of 200 steps" train "$configs/pendulum.ini" --steps 30 --out "$runs"
 refuses 2 "train: --seeds 0: not a whole number from 1 to 1024" train "$configs/pendulum.ini" --seeds 0
 refuses 2 "--precision tf23: not one of fp32, tf32 and bf16; did you mean 'tf32'?" train "$configs/pendulum.ini" --precision tf23 --out "$runs"
 refuses 2 "--precision double: not one of fp32, tf32 and bf16" train "$configs/pendulum.ini" --precision double --out "$runs"
 refuses 2 "--precision tf32 needs a GPU: --device cuda" train "$configs/pendulum.ini" --device cpu --precision tf32 --out "$runs"
 CUDA_VISIBLE_DEVICES='' refuses 1 "--precision bf16 needs a GPU: no GPU: " train "$configs/pendulum.ini" --precision bf16 --out "$runs"
+refuses 2 "--set env.pixels: fnmdp has no camera; set it to false" train "$configs/fnmdp.ini" --set env.pixels=true --out "$runs"
+refuses 1 "lilac learns from the state, not from pixels; set env.pixels = false, or use sac, oracle or stack" \
+    train "$configs/pendulum_pixels.ini" --algo lilac --out "$runs"
+refuses 2 "--set pixels.frame: [pixels]: unknown key 'frame'; did you mean 'frames'?" \
+    train "$configs/pendulum_pixels.ini" --set pixels.frame=2 --out "$runs"
 refuses 1 "/dev/null/x: cannot make the folder" train "$configs/pendulum.ini" --out /dev/null/x --steps 200
 [ ! -e "$runs" ] || complain "a refused training left $runs"
 refuses 1 "$runs: is not the folder of a run (it has no config.ini)" eval "$runs"
@@ -105,6 +114,8 @@ grep -q '"precision": "fp32"' "$runs/a/seed-0/system.json" || complain "a run do
 refuses 1 "$runs/a/seed-0: has 400 steps already, but only 200 were asked for" train "$configs/pendulum.ini" --algo sac --steps 200 --out "$runs/a" $small
 # shellcheck disable=SC2086
 accepts "seed-4: return" train "$configs/pendulum.ini" --algo oracle --steps 400 --seed 3 --seeds 2 --out "$runs/b" $small
+refuses 2 "--set: oracle is told the factors that move: in its training none, here torque" eval "$runs/b/seed-3" \
+    --set change.torque.function=choice --set change.torque.values=-1,1
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 # the only run in it
 refuses 1 "$runs/b: holds 2 runs; name one, such as $runs/b/seed-3" eval "$runs/b"
 accepts "no film: --video FILE makes one" play "$runs/a" --episodes 1
@@ -112,7 +123,7 @@ refuses 2 "--video: $folder/film.txt: not one of .mp4" play "$runs/a" --episodes
 refuses 2 "--set env.horizon: a setting is written SECTION.KEY=VALUE" eval "$runs/a" --set env.horizon
 refuses 2 "--set env.name: no environment 'pendulun'; did you mean 'pendulum'?" eval "$runs/a" --set env.name=pendulun
 for command in "eval $runs/a --episodes 2" "play $runs/a --episodes 2" "runs $runs/a" "report $runs/a --out $folder/r.html" \
-    "rollout $configs/pendulum.ini --episodes 2" "check pendulum" "list envs"; do
+    "rollout $configs/pendulum.ini --episodes 2" "check pendulum" "list envs" "export $runs/a --to c --out $folder/code"; do
     # shellcheck disable=SC2086
     json_only $command
 done
@@ -124,15 +135,23 @@ for command in "eval $runs/a" "play $runs/a" "rollout $configs/pendulum.ini"; do
 done
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set change.gravity.offset=12
 refuses 2 "--set sac.lr=1: only env.* and change.* can differ from the training" eval "$runs/a" --set sac.lr=1
+accepts "flash " export "$runs/a" --to c --out "$folder/code"
+accepts "policy.onnx: sac, 3 observations, 1 actions" export "$runs/a" --to onnx --out "$folder/code"
+refuses 2 "export: --to is missing: c or onnx" export "$runs/a"
+refuses 2 "export: --to pytorch: c or onnx" export "$runs/a" --to pytorch
+refuses 2 "export: --weights f8: f32 or f16" export "$runs/a" --to c --weights f8
+refuses 2 "export: --name 2: up to 40 letters, digits and _, the first a letter" export "$runs/a" --to c --name 2
+refuses 1 "null cannot be exported" export "$runs/json" --to c
+refuses 1 "/no/such: is not the folder of a run" export /no/such --to c
 refuses 1 "$runs/a/seed-0: has no graph: neither the graph.json of a run" graph "$runs/a"
 refuses 1 "/no/such: there is no such folder" graph /no/such
 accepts "over 3 episodes" eval "$runs/a" --episodes 3 --set env.horizon=7 # who looks needs no replay
 refuses 2 "--set change.wind.offset: [change.wind]: pendulum has no factor 'wind'; \`fans list envs\` lists" eval "$runs/a" --set change.wind.offset=1
 refuses 2 "train: --seed 2147483647 --seeds 2: seeds end at 2147483647" train "$configs/pendulum.ini" --seed 2147483647 --seeds 2 --out "$runs/p"
-refuses 2 "train: --preset: there is no preset 'tiny'; choose paper, standard, small or classic" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
+refuses 2 "train: --preset: there is no preset 'tiny'; choose paper, standard, small, classic or pixels" train "$configs/pendulum.ini" --preset tiny --out "$runs/p"
 warns "sac.random_steps = 500: all 200 steps of a run are random, and its policy never starts" train "$configs/pendulum.ini" --algo sac --steps 200 --threads 1 --out "$runs/w"
 refuses 1 "$runs/w/seed-0: holds a different run" train "$configs/pendulum.ini" --algo sac --steps 200 --set sac.lr=2e-3 --out "$runs/w" # and no warning
-refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --out "$runs/p"
+refuses 1 "fans.initial = 100: too few steps to learn from" train "$configs/pendulum.ini" --algo fans --set fans.initial=100 --set fnvae.window=200 --out "$runs/p"
 refuses 1 "replay.steps is too small: each of 1 worlds keeps 303 rows" train "$configs/pendulum.ini" --algo fans --set replay.steps=300 --out "$runs/p"
 refuses 1 "fnvae.observed = true: fans infers the factors" train "$configs/pendulum.ini" --algo fans --set fnvae.observed=true --out "$runs/p"
 

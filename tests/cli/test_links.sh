@@ -103,6 +103,7 @@ wrong_commands() {
 
 wrong_key() { # PLACE KEY
     local section=${2%%.*} rest=${2#*.}
+    case $2 in env.reset | env.step | env.unwrapped.*) return ;; esac # of Gymnasium, in Python
     case $rest in c | h | md | ini | so | json | pc | csv | html | cu | mp4) return ;; esac # a file
     if [ "$section" = change ]; then
         grep -qxF "${rest%%.*}" "$folder/factors" || echo "$1: $2: there is no factor '${rest%%.*}'"

@@ -65,6 +65,29 @@ static void live(replay *r, int episodes)
     }
 }
 
+/* The frames of a row are the last rows of its episode; its first row stands in for missing ones.
+ */
+static void films_stay_in_their_episode(void **unused)
+{
+    (void)unused;
+    enum { FRAMES = 3 };
+    int32_t film[FRAMES];
+    replay *r = new_replay(2, 12, HORIZON);
+    live(r, 9); /* the ring has wrapped around */
+    for (int lane = 0; lane < 2; lane++)
+        for (int i = 0; i < replay_rows(r, lane); i++) {
+            replay_row row = replay_at(r, lane, i);
+            int since = (int)*row.obs % 1000; /* steps since the episode began */
+            if (since > i) since = i;         /* … that are kept */
+            replay_film(r, 0, 1, &row.number, FRAMES, film);
+            for (int k = 0; k < FRAMES; k++) {
+                int back = FRAMES - 1 - k < since ? FRAMES - 1 - k : since;
+                assert_int_equal(film[k], replay_at(r, lane, i - back).number);
+            }
+        }
+    replay_free(r);
+}
+
 /* A step of a single lane, of which only the segment matters. */
 static void step(replay *r, bool ended, int64_t segment)
 {
@@ -126,6 +149,43 @@ static void sampled_transitions_are_real(void **unused)
     assert_in_range(kinds, 20, 28);
     for (int i = 0; i < 30000; i++)
         if (seen[i]) assert_true(fabs(seen[i] - (double)N / kinds) < 6 * sqrt((double)N / kinds));
+    replay_free(r);
+}
+
+static void steps_of_an_episode_are_drawn_together(void **unused)
+{
+    (void)unused;
+    enum { N = 500, EACH = 6 };
+    static int32_t at[N * EACH], next[N * EACH];
+    int others = 0, firsts = 0;
+    replay *r = new_replay(2, 12, HORIZON);
+    live(r, 9); /* the ring has wrapped around */
+    rng stream = rng_stream(1, "test", 0);
+    replay_draw_episodes(r, 0, &stream, N, EACH, at, next);
+    for (int i = 0; i < N * EACH; i++) {
+        int obs = (int)obs_of(r, at[i]), drawn = (int)obs_of(r, at[i % N]);
+        assert_int_equal(lane_of(r, at[i]), lane_of(r, at[i % N]));
+        assert_int_equal(obs / 1000, drawn / 1000); /* the same episode */
+        assert_true(!replay_at(r, lane_of(r, at[i]), row_of(r, lane_of(r, at[i]), at[i])).last);
+        assert_true(obs_of(r, next[i]) == (float)(obs + 1));
+        others += obs != drawn;
+        firsts += obs % 1000 == 0;
+    }
+    assert_true(others > N && firsts > N / 2);
+    replay_free(r);
+}
+
+static void the_step_under_way_is_not_drawn(void **unused)
+{
+    (void)unused;
+    int32_t at[8], next[8];
+    replay *r = new_replay(1, 12, HORIZON);
+    rng stream = rng_stream(1, "test", 0);
+    for (int t = 0; t < 3; t++) step(r, false, 0); /* the newest row has no successor yet */
+    for (int k = 0; k < 20; k++) {
+        replay_draw_episodes(r, 0, &stream, 2, 4, at, next);
+        for (int i = 0; i < 8; i++) assert_true(at[i] < 2 && next[i] == at[i] + 1);
+    }
     replay_free(r);
 }
 
@@ -268,7 +328,7 @@ static void steps_before_a_row_are_those_that_were_lived(void **unused)
 {
     (void)unused;
     enum { BACK = 30 };
-    int32_t rows[BACK];
+    int32_t rows[BACK], next[BACK];
     bool same[BACK];
     replay *r = new_replay(2, 12, HORIZON);
     live(r, 9);
@@ -276,7 +336,7 @@ static void steps_before_a_row_are_those_that_were_lived(void **unused)
         for (int i = 0; i < replay_rows(r, lane); i++) {
             int left = 0, k = 0;
             bool here = true;
-            replay_before(r, 0, replay_at(r, lane, i).number, BACK, rows, same);
+            replay_before(r, 0, replay_at(r, lane, i).number, BACK, rows, next, same);
             for (left = i - 1; left >= 0; left--) {
                 replay_row row = replay_at(r, lane, left);
                 if (row.last) {
@@ -284,9 +344,10 @@ static void steps_before_a_row_are_those_that_were_lived(void **unused)
                     continue;
                 }
                 assert_int_equal(rows[k], row.number);
+                assert_int_equal(next[k], replay_at(r, lane, left + 1).number);
                 assert_int_equal(same[k++], here);
             }
-            for (; k < BACK; k++) assert_true(rows[k] == -1 && !same[k]);
+            for (; k < BACK; k++) assert_true(rows[k] == -1 && next[k] == -1 && !same[k]);
         }
     replay_free(r);
 }
@@ -434,6 +495,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_know_when_they_were_written),
         cmocka_unit_test(sampled_transitions_are_real),
+        cmocka_unit_test(films_stay_in_their_episode),
+        cmocka_unit_test(steps_of_an_episode_are_drawn_together),
+        cmocka_unit_test(the_step_under_way_is_not_drawn),
         cmocka_unit_test(rows_come_back_in_the_order_they_were_lived),
         cmocka_unit_test(first_rows_see_later_ones_of_their_segment),
         cmocka_unit_test(segments_need_not_be_episodes),

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "env/frames.h"
 #include "env/raycast.h"
 
 static mjModel *compile(const char *xml)

@@ -116,6 +116,70 @@ static void pixels_follow_the_observations(void **state)
     env_life_end(&l);
 }
 
+/* ---- preludes -------------------------------------------------------------------------------- */
+
+static void start_anew(env_life *l, int64_t prelude)
+{
+    worlds_set_prelude(l->worlds, prelude);
+    if (worlds_start(l->worlds, &l->b) < 0) fail_msg("%s", fans_error());
+}
+
+/* Whatever its clock, a factor is drawn in each episode of the prelude, from its range or its
+ * choices. Constants stay. */
+static void a_prelude_draws_factors_in_every_episode(void **state)
+{
+    (void)state;
+    enum { EPISODES = 200, H = 20 };
+    double sum = 0, last[3] = {0};
+    env_life l;
+    int twos = 0;
+    begin(&l,
+          "[env]\nname = fnmdp\nhorizon = 20\n"
+          "[change.theta_s0]\nclock = step\nfunction = sine\namplitude = 2\n"
+          "[change.theta_s1]\nfunction = constant\noffset = 1.5\n"
+          "[change.theta_r0]\nclock = block\nfunction = choice\nvalues = -1, 2\n",
+          NULL, 1, 1);
+    start_anew(&l, EPISODES * H);
+    for (int t = 0; t < EPISODES * H; t++, step(&l)) {
+        const double *f = l.b.factors;
+        bool first = t % H == 0;
+        assert_int_equal(l.b.change[0], first && t > 0);
+        assert_int_equal(l.b.segment[0], t / H);
+        assert_true(first == (f[0] != last[0]));
+        assert_true(fabs(f[0]) <= 2 && f[1] == 1.5 && (f[2] == -1 || f[2] == 2));
+        if (t > 0) assert_true(world_was_in_prelude(worlds_at(l.worlds, 0)));
+        sum += first ? fabs(f[0]) : 0;
+        twos += first && f[2] == 2;
+        memcpy(last, f, sizeof last);
+    }
+    assert_true(fabs(sum / EPISODES - 1) < 0.15); /* of a uniform distribution from -2 to 2 */
+    assert_in_range(twos, 70, 130);
+    env_life_end(&l);
+}
+
+/* Then everything is as in a lifetime that starts here; the steps are rounded up to an episode. */
+static void the_schedule_begins_after_the_prelude(void **state)
+{
+    (void)state;
+    env_life l, other;
+    begin(&l, CHANGING_FNMDP, NULL, 1, 1);
+    begin(&other, CHANGING_FNMDP, NULL, 1, 1);
+    start_anew(&l, 60); /* episodes have 50 steps */
+    for (int t = 0; t < 100; t++) step(&l);
+    assert_true(world_was_in_prelude(worlds_at(l.worlds, 0)));
+    assert_int_equal(l.b.change[0], 1);
+    for (int t = 0; t < 500; t++) {
+        assert_memory_equal(l.b.factors, other.b.factors, 3 * sizeof(double));
+        assert_int_equal(l.b.segment[0], other.b.segment[0] + 2);
+        if (t > 0) assert_int_equal(l.b.change[0], other.b.change[0]);
+        step(&l);
+        step(&other);
+        assert_false(world_was_in_prelude(worlds_at(l.worlds, 0)));
+    }
+    env_life_end(&l);
+    env_life_end(&other);
+}
+
 /* ---- saving, threads, memory ----------------------------------------------------------------- */
 
 static void a_restored_world_goes_on_exactly(void **state)
@@ -345,6 +409,8 @@ int main(void)
         cmocka_unit_test(episodes_follow_in_the_same_step),
         cmocka_unit_test(termination_is_not_truncation),
         cmocka_unit_test(pixels_follow_the_observations),
+        cmocka_unit_test(a_prelude_draws_factors_in_every_episode),
+        cmocka_unit_test(the_schedule_begins_after_the_prelude),
         cmocka_unit_test(a_restored_world_goes_on_exactly),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(stepping_allocates_nothing),

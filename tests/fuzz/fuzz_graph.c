@@ -25,7 +25,7 @@ static void read_graph(const uint8_t *data, size_t size)
     causal_graph *g = NULL;
     unsigned before = fans_error_count();
     fuzz_put("graph.json", data, size);
-    int rc = json_read_file(&j, fuzz_file("graph.json"));
+    int rc = json_read_file(&j, FUZZ_FOLDER "/graph.json");
     if (rc == 0) rc = causal_from_json(&g, j);
     if (fuzz_result(rc, before)) show(g);
     causal_graph_free(g);

@@ -1,5 +1,5 @@
 /* fuzz_schedule.c - how factors move: what is read can be lived, and what is dumped reads back to
- * the same. */
+ * the same. The world is a pendulum, or with a # in front one that has options of its own. */
 #include <math.h>
 
 #include "env/task.h"
@@ -15,6 +15,14 @@ static int load(task **t, const char *ini)
     return rc;
 }
 
+/* What agents are told of rule k is in order. */
+static void check_moving(const task *t, int k)
+{
+    fans_moving m = schedule_moving(t->change, k);
+    fuzz_demand(m.factor == schedule_factor(t->change, k) && m.low <= m.high && !isnan(m.every),
+                "a movement makes no sense");
+}
+
 static void live(const task *t)
 {
     enum { RULES = 64 };
@@ -23,6 +31,7 @@ static void live(const task *t)
     sched_time now = {0};
     if (schedule_rules(t->change) > RULES) return;
     memset(states, 0, sizeof states);
+    for (int k = 0; k < schedule_rules(t->change); k++) check_moving(t, k);
     for (; now.t < 300; now.t++) {
         schedule_advance(t->change, (sched_life){7, 0}, &now, states, values);
         for (int k = 0; k < schedule_rules(t->change); k++)
@@ -37,7 +46,7 @@ static void read_schedule(const uint8_t *data, size_t size)
     task *t = NULL, *again = NULL;
     text ini = {0}, dump = {0}, second = {0};
     unsigned before = fans_error_count();
-    text_add(&ini, "[env]\nname = pendulum\n");
+    text_add(&ini, "[env]\nname = %s\n", size && *data == '#' ? "fnmdp" : "pendulum");
     for (size_t i = 0; i < size; i++)
         if (data[i]) text_add_n(&ini, (const char *)data + i, 1);
     if (fuzz_result(load(&t, ini.s), before)) {

@@ -1,12 +1,16 @@
-/* standalone.c FOLDER SECONDS - runs a fuzz target without libFuzzer: all inputs of a corpus, then
- * changed ones from a fixed seed. */
+/* standalone.c FOLDER SECONDS [SEED] - runs a fuzz target without libFuzzer: all inputs of a
+ * corpus, then changed ones. After a crash /tmp/fuzz-PID has the last: eight bytes of size, then
+ * the input. */
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/os.h"
 #include "base/rng.h"
 #include "fuzz.h"
 
-enum { MOST_INPUTS = 256, MOST_BYTES = 1 << 16 };
+enum { MOST_INPUTS = 4096, MOST_BYTES = 1 << 16, LONGEST = 10 }; /* seconds for one input */
 
 typedef struct input {
     uint8_t *bytes;
@@ -76,25 +80,46 @@ static size_t change(uint8_t *x, size_t n, rng *r)
     }
 }
 
+/* What is being tried; the file is found after a crash. */
+typedef struct attempt {
+    uint64_t size;
+    uint8_t bytes[MOST_BYTES];
+} attempt;
+
+static attempt *map_attempt(char path[64])
+{
+    snprintf(path, 64, "/tmp/fuzz-%ld", (long)getpid());
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    fuzz_demand(fd >= 0 && ftruncate(fd, sizeof(attempt)) == 0, "cannot make a file in /tmp");
+    void *at = mmap(NULL, sizeof(attempt), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    fuzz_demand(at != MAP_FAILED, "cannot map a file");
+    close(fd);
+    return at;
+}
+
+static void try_changed(attempt *a, rng *r)
+{
+    const input *from = &corpus[rng_below(r, (uint32_t)corpus_count)];
+    size_t n = smaller(from->size, MOST_BYTES);
+    memcpy(a->bytes, from->bytes, n);
+    for (uint32_t k = 1 + rng_below(r, 8); k > 0; k--) n = change(a->bytes, n, r);
+    a->size = n;
+    alarm(LONGEST);
+    LLVMFuzzerTestOneInput(a->bytes, n);
+}
+
 int main(int argc, char **argv)
 {
-    static uint8_t bytes[MOST_BYTES];
+    char path[64];
     long tried = 0;
-    if (argc != 3) return 2;
+    if (argc != 3 && argc != 4) return 2;
     read_corpus(argv[1]);
     for (int i = 0; i < corpus_count; i++) LLVMFuzzerTestOneInput(corpus[i].bytes, corpus[i].size);
-    rng r = rng_stream(1, argv[1], 0);
-    for (double end = os_now() + atof(argv[2]); os_now() < end; tried++) {
-        const input *from = &corpus[rng_below(&r, (uint32_t)corpus_count)];
-        size_t n = smaller(from->size, MOST_BYTES);
-        memcpy(bytes, from->bytes, n);
-        for (uint32_t k = 1 + rng_below(&r, 8); k > 0; k--) n = change(bytes, n, &r);
-        fuzz_put("input", bytes, n); /* to be found after a crash */
-        LLVMFuzzerTestOneInput(bytes, n);
-    }
+    fuzz_demand(fuzz_accepted > 0, "all of the corpus is refused");
+    attempt *a = map_attempt(path);
+    rng r = rng_stream(argc == 4 ? strtoull(argv[3], NULL, 10) : 1, "fuzz", 0);
+    for (double end = os_now() + atof(argv[2]); os_now() < end; tried++) try_changed(a, &r);
     for (int i = 0; i < corpus_count; i++) mem_free(corpus[i].bytes);
     printf("%ld inputs\n", tried);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", fuzz_folder());
-    return system(command) != 0;
+    return munmap(a, sizeof *a) || unlink(path);
 }

@@ -100,6 +100,12 @@ def conv(x, W, b):
     return F.leaky_relu(y, 0.2).reshape(x.shape[0], x.shape[1], -1)
 
 
+def conv_tanh(x, W, b, shape, kernel, stride, padding):
+    weights = W[0].T.reshape(3, shape[0], kernel, kernel)
+    y = F.conv2d(x.reshape(-1, *shape), weights, b.reshape(-1), stride=stride, padding=padding)
+    return torch.tanh(y).reshape(x.shape[0], x.shape[1], -1)
+
+
 def conv_transpose(x, W, b):
     y = F.conv_transpose2d(x.reshape(-1, 3, 3, 4), W[0].reshape(3, 2, 3, 3), b.reshape(-1), stride=2,
                            padding=1, output_padding=1)
@@ -124,6 +130,23 @@ def hold(x, when):
 def pick(x, at):
     picked = torch.gather(x, 0, at.clamp(min=0).long().expand(*at.shape[:2], x.shape[2]))
     return torch.where(at < 0, torch.zeros_like(picked), picked)
+
+
+def pool(x, weight):
+    sum_ = weight.sum(0, keepdim=True)
+    return (x * weight).sum(0, keepdim=True) / torch.where(sum_ > 0, sum_, 1)
+
+
+def frames(table, at, shift, x):
+    """Two views of 3 x 4 pixels, two frames of each."""
+    picture = table.reshape(4, 2, 3, 4, 3).permute(0, 1, 4, 2, 3) / 255 - 0.5
+    rows = []
+    for b in range(3):
+        film = torch.cat([picture[int(k)] if k >= 0 else torch.zeros_like(picture[0]) for k in at[0, b]])
+        down, right = (int(k) for k in shift[0, b])
+        padded = F.pad(film, (1, 1, 1, 1), mode="replicate")
+        rows.append(padded[:, :, down:down + 3, right:right + 4].reshape(-1))
+    return torch.stack(rows)[None] * x
 
 
 def squash_logp(u, m, s):
@@ -227,6 +250,15 @@ CASES = [  # name, operands (name, T, B, D, low, high[, "binary" or "index"]), f
      lambda x, g, s: torch.tanh(layer_norm(x, g, s))),
     ("layer_norm_bank", [("x", 5, 16, 12, -1, 3), ("gain", 3, 1, 4, 0.5, 2), ("shift", 3, 1, 4, *U)],
      lambda x, g, s: F.relu(layer_norm(x, g, s))),
+    ("pool", [("x", *ROWS, 2, *U), ("_weight", *ROWS, 1, 0, 1, "binary")], pool),
+    ("roll", [("x", *ROWS, 2, *U)], lambda x: x.reshape(-1, 2).roll(-1, 0).reshape(x.shape) * x),
+    ("norm", [("x", *ROWS, 3, *U)], lambda x: x.norm(dim=-1, keepdim=True)),
+    ("frames", [("_table", 1, 4, 72, 0, 1, "bytes"), ("_at", 1, 3, 2, -1, 4, "index"), ("_shift", 1, 3, 2, 0, 3, "index"),
+                ("x", 1, 3, 144, *U)], frames),
+    ("conv2d_inner", [("x", 2, 2, 60, *U), ("W", 1, 18, 3, *U), ("b", 1, 1, 3, *U)],
+     lambda x, W, b: conv_tanh(x, W, b, (2, 5, 6), 3, 1, 0)),
+    ("conv2d_sparse", [("x", 1, 3, 70, *U), ("W", 1, 8, 3, *U), ("b", 1, 1, 3, *U)],
+     lambda x, W, b: conv_tanh(x, W, b, (2, 7, 5), 2, 3, 3)),
 ]
 
 
@@ -241,7 +273,9 @@ def main(path):
         values = []
         for o in operands:
             x = draw.uniform(o[4], o[5], size=o[1:4]).astype(np.float32)
-            if len(o) > 6:
+            if len(o) > 6 and o[6] == "bytes":  # those of case_bytes
+                x = (np.arange(x.size, dtype=np.float32) * 37 % 251).reshape(x.shape)
+            elif len(o) > 6:
                 x = ((x > 0.5) if o[6] == "binary" else np.floor(x)).astype(np.float32)
             values.append(torch.tensor(x.astype(np.float64), requires_grad=not o[0].startswith("_")))
         y = fn(*values)

@@ -46,8 +46,9 @@ static inline fnvae_options small_options(void)
 enum { TOY_EPISODE = 10, TOY_BELIEFS = 2 };
 static const fnvae_dims TOY = {.d = 2, .m = 1, .p = 1, .q = 1};
 
-/* For lifetimes of `steps`; with the factors of each row, and beliefs of `width` numbers. */
-static inline replay *toy_replay(int replicas, int worlds, int steps, int width)
+/* For lifetimes of `steps`; with the factors of each row, and beliefs of `width` numbers. With
+ * `doubt`, beliefs may start afresh, and their weights are stored, too. */
+static inline replay *toy_replay_of(int replicas, int worlds, int steps, int width, bool doubt)
 {
     replay *r;
     replay_shape z = {.replicas = replicas,
@@ -59,8 +60,14 @@ static inline replay *toy_replay(int replicas, int worlds, int steps, int width)
                       .columns = {{"theta_s", NN_F32, 1}, {"theta_r", NN_F32, 1}},
                       .column_count = 2};
     if (width > 0) z.columns[z.column_count++] = (replay_column){"belief", NN_F32, width};
+    if (doubt) z.columns[z.column_count++] = (replay_column){"weights", NN_F32, 2};
     assert_ok(replay_new(&r, z));
     return r;
+}
+
+static inline replay *toy_replay(int replicas, int worlds, int steps, int width)
+{
+    return toy_replay_of(replicas, worlds, steps, width, false);
 }
 
 /* One step of a toy lifetime, the same in all lanes. */
@@ -95,14 +102,14 @@ static inline void toy_step(toy *x, int t)
     x->r = x->s[1] + x->theta_r;
 }
 
-/* Adds it to every lane, with the same belief. */
+/* Adds it to every lane, with the same belief; its weights follow in `held`. */
 static inline void toy_store(replay *r, const toy *x, const float *held, const float *end)
 {
     enum { MOST = 8 };
     const replay_shape *z = replay_shape_of(r);
     int lanes = z->replicas * z->worlds, width = z->column_count > 2 ? z->columns[2].width : 0;
     float s[2 * MOST], a[MOST], s1[2 * MOST], reward[MOST], ts[MOST], tr[MOST], b[4 * MOST],
-        e[4 * MOST];
+        e[4 * MOST], w[2 * MOST] = {0};
     int64_t segment[MOST];
     uint8_t change[MOST] = {0}, terminated[MOST] = {0}, truncated[MOST];
     assert_true(lanes <= MOST && width <= 4);
@@ -116,11 +123,12 @@ static inline void toy_store(replay *r, const toy *x, const float *held, const f
         segment[i] = x->segment;
         truncated[i] = x->ends;
         if (held) memcpy(b + width * i, held, (size_t)width * sizeof *b);
+        if (held && z->column_count > 3) memcpy(w + 2 * i, held + width, 2 * sizeof *w);
         if (end) memcpy(e + width * i, end, (size_t)width * sizeof *e);
     }
     fans_moment now = {s, NULL, segment, change};
     fans_outcome o = {reward, terminated, truncated, s1};
-    const void *columns[] = {ts, tr, held ? b : NULL}, *ends[] = {ts, tr, end ? e : NULL};
+    const void *columns[] = {ts, tr, held ? b : NULL, w}, *ends[] = {ts, tr, end ? e : NULL, w};
     replay_add(r, &now, a, &o, columns, ends);
 }
 
@@ -147,13 +155,14 @@ static inline void rig_record(rig *t, nn_backend *b, const fnvae_options *o, fnv
                               const uint64_t *seeds, replay *r)
 {
     const replay_shape *shape = replay_shape_of(r);
-    bool stores = shape->column_count > 2;
+    bool stores = shape->column_count > 2, doubts = shape->column_count > 3;
     assert_ok(nn_graph_new(&t->g, b, shape->replicas, seeds));
     replay_record(r, t->g);
     assert_ok(fnvae_new(&t->f, t->g, r, o, z));
-    assert_ok(belief_new(&t->b, t->f));
+    assert_ok(belief_new(&t->b, t->f, doubts ? 0.02 : 0, NULL));
     if (stores)
-        assert_ok(refresh_new(&t->refresh, t->f, r, 2, shape->columns[2].width > z.p + z.q));
+        assert_ok(refresh_new(&t->refresh, t->f, r, 2, shape->columns[2].width > z.p + z.q,
+                              doubts ? REFRESH_DOUBTS : REFRESH_CARRIES));
     assert_ok(fnvae_plan(t->f));
     assert_ok(belief_plan(t->b));
     if (stores) assert_ok(refresh_plan(t->refresh));

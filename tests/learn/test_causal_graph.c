@@ -2,6 +2,7 @@
 #include <ctype.h>
 
 #include "fnvae_rig.h"
+#include "learn/causal_pair.h"
 
 static const fnvae_dims SIZE = {.d = 5, .m = 2, .p = 3, .q = 2};
 
@@ -342,9 +343,46 @@ static void what_is_no_graph_is_refused(void **state)
     refused(with("states", json_pack("[sssss]", "a", "b", "c", "d", "e")), "'actions' is not");
 }
 
+static void note_edge(void *user, const char *cause, const char *effect, bool extra)
+{
+    text_add(user, "%s%s>%s ", extra ? "+" : "-", cause, effect);
+}
+
+static void two_graphs_are_compared_edge_by_edge(void **state)
+{
+    (void)state;
+    causal_graph *a = chain(), *b = chain(), *c;
+    causal_pair p;
+    text edges = {0};
+    assert_ok(causal_pair_of(&p, a, b));
+    assert_true(p.all.f1 == 1 && p.all.shd == 0);
+    set(b, CAUSAL_C_ss, 1, 0, 0.2); /* gone */
+    set(b, CAUSAL_c_ar, 0, 1, 0.7); /* new */
+    set(b, CAUSAL_C_ts, 4, 2, 0);   /* theta_s touches s4 no more … */
+    set(b, CAUSAL_C_ts, 0, 0, 0);   /* … and s0 by another of its factors */
+    set(b, CAUSAL_C_ts, 0, 1, 1);
+    set(b, CAUSAL_C_tt_s, 2, 2, 1); /* of factors nobody can tell */
+    assert_ok(causal_pair_of(&p, a, b));
+    causal_pair_edges(a, b, note_edge, &edges);
+    assert_string_equal(edges.s, "-s0>s1 +a1>r -theta_s>s4 ");
+    assert_int_equal(p.mask[CAUSAL_C_ss].hits, 7);
+    assert_int_equal(p.mask[CAUSAL_C_ss].missing, 1);
+    assert_int_equal(p.mask[CAUSAL_c_ar].extra, 1);
+    assert_int_equal(p.touched.hits, 1);
+    assert_int_equal(p.all.hits, 7 + 1 + 1 + 1 + 1);
+    assert_float_equal(p.all.f1, 22.0 / (22 + 3), 1e-9);
+    text_free(&edges);
+    assert_ok(causal_graph_new(&c, (fnvae_dims){.d = 5, .m = 1, .p = 3, .q = 2}));
+    assert_int_equal(causal_pair_of(&p, a, c), FANS_EINVAL);
+    causal_graph_free(a);
+    causal_graph_free(b);
+    causal_graph_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_graphs_are_compared_edge_by_edge),
         cmocka_unit_test(only_what_reaches_the_reward_is_kept),
         cmocka_unit_test(closure_equals_a_search_for_paths),
         cmocka_unit_test(scores_count),

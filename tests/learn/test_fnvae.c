@@ -420,8 +420,8 @@ static int make_model(rig *t, replay *r)
     TRY(nn_graph_new(&t->g, t->cpu, 1, &seed));
     replay_record(r, t->g);
     TRY(fnvae_new(&t->f, t->g, r, &o, TOY));
-    TRY(belief_new(&t->b, t->f));
-    TRY(refresh_new(&t->refresh, t->f, r, 0, false));
+    TRY(belief_new(&t->b, t->f, 0, NULL));
+    TRY(refresh_new(&t->refresh, t->f, r, 0, false, REFRESH_CARRIES));
     TRY(fnvae_plan(t->f));
     TRY(belief_plan(t->b));
     TRY(refresh_plan(t->refresh));

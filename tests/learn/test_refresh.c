@@ -10,11 +10,12 @@ static void live(rig *t, replay *r, uint64_t seed, int width)
     toy x = toy_begin(seed);
     belief_reset(t->b, 0);
     for (int i = 0; i < LIFE; i++) {
-        float held[MOST];
+        float held[MOST + 2];
         toy_step(&x, i);
         bool change = x.first && i > 0; /* as worlds report it */
         assert_ok(belief_predict(t->b, &(uint8_t){change}));
         memcpy(held, belief_mean(t->b, 0), (size_t)width * sizeof *held);
+        if (replay_shape_of(r)->column_count > 3) belief_weights(t->b, 0, held + width);
         belief_note(t->b, 0, x.s, &x.a, x.r, x.s1, change);
         assert_ok(belief_correct(t->b));
         toy_store(r, &x, held, belief_mean(t->b, 0));
@@ -39,13 +40,13 @@ static float difference(const replay *r, int i, const float *held, int width)
 
 /* The first window starts with the lifetime, so it must agree up to rounding; later ones start in
  * the middle, and agree as well as an LSTM can after half a window. */
-static void check_refresh(bool spread)
+static void check_refresh(bool spread, bool doubt)
 {
     int width = spread ? MOST : MOST / 2;
     fnvae_options o = small_options();
     o.encode = 3; /* several runs, the last one not full */
     rig t;
-    replay *r = toy_replay(1, 1, LIFE, width);
+    replay *r = toy_replay_of(1, 1, LIFE, width, doubt);
     rig_new(&t, &o, 2, (uint64_t[]){5}, r);
     observe_life(t.f, 3);
     fnvae_freeze(t.f);
@@ -71,8 +72,10 @@ static void check_refresh(bool spread)
 static void refreshed_beliefs_are_those_that_were_held(void **state)
 {
     (void)state;
-    check_refresh(false);
-    check_refresh(true);
+    check_refresh(false, false);
+    check_refresh(true, false);
+    check_refresh(false, true);
+    check_refresh(true, true);
 }
 
 /* The step of the lifetime in row t of window b. */

@@ -52,7 +52,9 @@ static inline void case_fill_index(nn_var v, double low, double high, rng *r)
 
 static inline void case_fill_operand(nn_var v, const nn_case_operand *o, rng *r)
 {
-    if (o->index)
+    if (o->bytes)
+        case_send(v, o, CASE_REPLICAS);
+    else if (o->index)
         case_fill_index(v, o->low, o->high, r);
     else
         case_fill(v, o->low, o->high, o->binary, r);
@@ -82,7 +84,7 @@ static inline void run_case(run_result *out, nn_backend *b, const nn_case *k, bo
     nn_var y = k->build(v), loss = case_sum(g, y, "w");
     for (int i = 0; shared && i < n; i++) {
         char name[16];
-        if (k->operands[i].index) continue;
+        if (k->operands[i].index || k->operands[i].bytes) continue;
         snprintf(name, sizeof name, "w%d", i);
         loss = nn_add(loss, case_sum(g, v[i], name));
     }

@@ -54,7 +54,9 @@ static void fill_index(nn_var v, double low, double high, rng *r)
 
 static void fill_operand(nn_var v, const nn_case_operand *o, rng *r)
 {
-    if (o->index)
+    if (o->bytes)
+        case_send(v, o, REPLICAS);
+    else if (o->index)
         fill_index(v, o->low, o->high, r);
     else
         fill(v, o->low, o->high, o->binary, r);
@@ -76,7 +78,7 @@ static void set_up(rig *t, const nn_case *k, bool shared)
     losses[count++] = weighted_sum(t->g, k->build(t->operands), "w");
     for (int i = 0; shared && i < n; i++) {
         char name[16];
-        if (k->operands[i].index) continue;
+        if (k->operands[i].index || k->operands[i].bytes) continue;
         snprintf(name, sizeof name, "w%d", i);
         losses[count++] = weighted_sum(t->g, t->operands[i], name);
     }
@@ -373,7 +375,7 @@ static void indices_and_tables_are_refused_elsewhere(void **state)
         assert_true(y.id < 0);
         assert_int_equal(nn_plan_new(&plan, t.g, &y, 1, 0, NULL, 0), FANS_EINVAL);
         assert_non_null(strstr(fans_error(), k < 2    ? "the numbers are not an index"
-                                             : k == 4 ? "bytes are read by gather only"
+                                             : k == 4 ? "bytes are read by gather and frames only"
                                                       : "an index is no operand"));
         pair_down(&t);
     }

@@ -15,6 +15,7 @@ typedef struct nn_case_operand {
     double low, high; /* values are drawn from here */
     bool binary;      /* ... and rounded to 0 or 1 */
     bool index;       /* ... or rounded down: an nn_index, not a parameter */
+    bool bytes;       /* a table of bytes, case_bytes */
 } nn_case_operand;
 
 typedef struct nn_case {
@@ -75,6 +76,18 @@ static nn_var case_conv2d(const nn_var *v)
     nn_conv c = {
         .channels = 2, .height = 6, .width = 5, .filters = 3, .kernel = 3, .stride = 2, .pad = 1};
     return nn_conv2d(v[0], v[1], v[2], c, NN_LEAKY_RELU);
+}
+/* Without an edge; and with more edge and stride than kernel. */
+static nn_var case_conv2d_inner(const nn_var *v)
+{
+    nn_conv c = {.channels = 2, .height = 5, .width = 6, .filters = 3, .kernel = 3, .stride = 1};
+    return nn_conv2d(v[0], v[1], v[2], c, NN_TANH);
+}
+static nn_var case_conv2d_sparse(const nn_var *v)
+{
+    nn_conv c = {
+        .channels = 2, .height = 7, .width = 5, .filters = 3, .kernel = 2, .stride = 3, .pad = 3};
+    return nn_conv2d(v[0], v[1], v[2], c, NN_TANH);
 }
 static nn_var case_conv2d_transpose(const nn_var *v)
 {
@@ -165,6 +178,20 @@ static nn_var case_pick(const nn_var *v)
 {
     return nn_add(nn_pick(v[0], v[1]), nn_pick(nn_affine(v[0], 0.5, 0), v[1]));
 }
+/* Two views of 3 × 4 pixels, two frames of each, moved by up to a pixel. */
+static nn_var case_frames(const nn_var *v)
+{
+    nn_film f = {.views = 2, .height = 3, .width = 4, .pad = 1};
+    return nn_mul(nn_frames(v[0], v[1], v[2], f), v[3]);
+}
+static nn_var case_pool(const nn_var *v)
+{
+    return nn_pool(v[0], v[1]);
+}
+static nn_var case_roll(const nn_var *v)
+{
+    return nn_mul(nn_roll(v[0]), v[0]);
+}
 static nn_var case_gauss_sample(const nn_var *v)
 {
     return nn_gauss_sample(v[0], v[1]);
@@ -176,6 +203,10 @@ static nn_var case_squash_logp(const nn_var *v)
 static nn_var case_min(const nn_var *v)
 {
     return nn_min(v[0]);
+}
+static nn_var case_norm(const nn_var *v)
+{
+    return nn_norm(v[0]);
 }
 static nn_var case_mean(const nn_var *v)
 {
@@ -253,6 +284,12 @@ static const nn_case nn_cases[] = {
     {"conv2d",
      {{"x", 2, 2, 60, -1, 1}, {"W", 1, 18, 3, -1, 1}, {"b", 1, 1, 3, -1, 1}},
      case_conv2d},
+    {"conv2d_inner",
+     {{"x", 2, 2, 60, -1, 1}, {"W", 1, 18, 3, -1, 1}, {"b", 1, 1, 3, -1, 1}},
+     case_conv2d_inner},
+    {"conv2d_sparse",
+     {{"x", 1, 3, 70, -1, 1}, {"W", 1, 8, 3, -1, 1}, {"b", 1, 1, 3, -1, 1}},
+     case_conv2d_sparse},
     {"conv2d_transpose",
      {{"x", 1, 3, 36, -1, 1}, {"W", 1, 3, 18, -1, 1}, {"b", 1, 1, 2, -1, 1}},
      case_conv2d_transpose},
@@ -293,11 +330,20 @@ static const nn_case nn_cases[] = {
     {"shift", {{"x", ROWS, 2, -1, 1}, {"first", 1, 4, 2, -1, 1}}, case_shift},
     {"hold", {{"x", ROWS, 2, -1, 1}, {"_when", ROWS, 1, 0, 1, true}}, case_hold},
     {"pick", {{"x", ROWS, 2, -1, 1}, {"_at", 5, 4, 1, -1, 3, false, true}}, case_pick},
+    {"frames",
+     {{"_table", 1, 4, 72, 0, 1, false, false, true},
+      {"_at", 1, 3, 2, -1, 4, false, true},
+      {"_shift", 1, 3, 2, 0, 3, false, true},
+      {"x", 1, 3, 144, -1, 1}},
+     case_frames},
+    {"pool", {{"x", ROWS, 2, -1, 1}, {"_weight", ROWS, 1, 0, 1, true}}, case_pool},
+    {"roll", {{"x", ROWS, 2, -1, 1}}, case_roll},
     {"gauss_sample", {{"mean", ROWS, 5, -1, 1}, {"log_std", ROWS, 5, -2, 0.5}}, case_gauss_sample},
     {"squash_logp",
      {{"u", ROWS, 3, -3, 3}, {"mean", ROWS, 3, -1, 1}, {"log_std", ROWS, 3, -1, 0.5}},
      case_squash_logp},
     {"min", {{"x", ROWS, 2, -1, 1}}, case_min},
+    {"norm", {{"x", ROWS, 3, -1, 1}}, case_norm},
     {"mean", {{"x", ROWS, 3, -1, 1}, {"_weight", ROWS, 1, 0, 1, true}}, case_mean},
     {"mse",
      {{"x", ROWS, 3, -1, 1}, {"_target", ROWS, 3, -1, 1}, {"_weight", ROWS, 1, 0, 1}},
@@ -356,10 +402,26 @@ static const nn_case nn_cases[] = {
 };
 enum { NN_CASES = sizeof nn_cases / sizeof *nn_cases };
 
-/* Operand i of a case, as a parameter of the group or as an index. */
+/* What tables hold, in every replica: bytes without a pattern. */
+enum { CASE_BYTES = 2 * 4 * 72 };
+static inline uint8_t *case_bytes(void)
+{
+    static uint8_t bytes[CASE_BYTES];
+    for (int i = 0; i < CASE_BYTES; i++) bytes[i] = (uint8_t)(i % (CASE_BYTES / 2) * 37 % 251);
+    return bytes;
+}
+
+/* After the commit: a backend with memory of its own gets its copy. */
+static inline void case_send(nn_var v, const nn_case_operand *o, int replicas)
+{
+    for (int r = 0; o->bytes && r < replicas; r++) nn_table_send(v, r, 0, o->B);
+}
+
+/* Operand i of a case, as a parameter of the group, as an index or as a table. */
 static inline nn_var case_operand(nn_group *group, nn_graph *g, const nn_case_operand *o)
 {
     if (o->index) return nn_index(g, o->name, o->T, o->B, o->D);
+    if (o->bytes) return nn_table(g, o->name, o->B, o->D, NN_U8, case_bytes());
     return nn_param(group, o->name, o->T, o->B, o->D, NN_INIT_ZERO, 0);
 }
 

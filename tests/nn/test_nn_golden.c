@@ -27,7 +27,10 @@ static void load_operand(json_t *numbers, nn_var v, const nn_case_operand *o)
     assert_true(n <= 1024);
     load(numbers, values, n, o->name);
     for (size_t i = 0; o->index && i < n; i++) at[i] = (int32_t)values[i];
-    if (o->index)
+    for (size_t i = 0; o->bytes && i < n; i++) assert_true(values[i] == case_bytes()[i]);
+    if (o->bytes)
+        case_send(v, o, 1);
+    else if (o->index)
         nn_write_index(v, 0, at);
     else
         nn_write(v, 0, values);

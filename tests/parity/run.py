@@ -1,4 +1,4 @@
-"""run.py BUILD - runs every test_*.py beside it, in the format of ./dev test.
+"""run.py BUILD - runs every test_*.py of a folder, in the format of ./dev test.
 
 A test is a function test_*(build), where build is the folder with the tool, libfans.so and the
 parity_* programs. It fails by raising, and is skipped by raising Skip("why").
@@ -42,12 +42,14 @@ def run(name, test, build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--tests", type=pathlib.Path, default=pathlib.Path(__file__).parent, help="their folder")
     parser.add_argument("--counts", help="write 'passed failed skipped' to this file")
     args = parser.parse_args()
     sys.modules["run"] = sys.modules["__main__"]  # so that tests say `from run import Skip`
+    sys.path.insert(0, str(args.tests.resolve()))  # and `from common import …`
 
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for path in sorted(pathlib.Path(__file__).parent.glob("test_*.py")):
+    for path in sorted(args.tests.glob("test_*.py")):
         try:
             module = load(path)
         except Exception:

@@ -17,6 +17,17 @@ static int bootstrap(const int *counts, int samples)
     return rc;
 }
 
+/* Half of the samples are one method's, task by task; the other half another's. */
+static int improvements(const int *counts, int samples)
+{
+    stats_interval i;
+    int tasks = samples / 2, n = 0;
+    for (int s = 0; s < tasks; s++) n += counts[s];
+    int rc = stats_improvement_interval(x, counts, x + n, counts + tasks, tasks, 1, &i);
+    printf("%.17g %.17g\n", i.low, i.high);
+    return rc;
+}
+
 static int ranks(const double *y, int n)
 {
     stats_wilcoxon w;
@@ -34,6 +45,7 @@ int main(int argc, char **argv)
     const char *name = argv[1];
     const double *y = x + counts[0];
     if (!strcmp(name, "bootstrap")) return bootstrap(counts, samples) < 0;
+    if (!strcmp(name, "improvements")) return improvements(counts, samples) < 0;
     if (!strcmp(name, "ranks")) return ranks(y, counts[0]) < 0;
     if (!strcmp(name, "sd"))
         printf("%.17g\n", stats_sd(x, counts[0]));
@@ -43,6 +55,8 @@ int main(int argc, char **argv)
         printf("%.17g\n", stats_iqm(x, counts[0]));
     else if (!strcmp(name, "improvement"))
         printf("%.17g\n", stats_improvement(x, counts[0], y, counts[1]));
+    else if (!strcmp(name, "profile"))
+        for (int i = 0; i <= 40; i++) printf("%.17g\n", stats_above(x, counts[0], i / 20.0 - 1));
     else if (!strcmp(name, "quantiles"))
         for (int i = 0; i <= 40; i++) printf("%.17g\n", stats_quantile(x, counts[0], i / 40.0));
     else

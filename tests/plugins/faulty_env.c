@@ -15,11 +15,12 @@ static const fans_factor factors[] = {
 static const fans_env_option options[] = {
     {"fault", 0, 0, FAULTS - 1, "which one"},
     {"when", 30, 0, 1e9, "step of the faults that happen once"},
+    {"side", 2, 1, 64, "pixels of its camera, each way"},
 };
 
 typedef struct mass {
     double place, speed, factor[2], steps;
-    int fault, when;
+    int fault, when, side;
 } mass;
 
 static double hidden_noise; /* shared by all instances: what an environment must not have */
@@ -43,14 +44,15 @@ static int open_mass(void **env, fans_env_info *info, const double *values, uint
     if (!m) return FANS_ENOMEM;
     m->fault = (int)values[0];
     m->when = (int)values[1];
+    m->side = (int)values[2];
     *info = (fans_env_info){.obs_dim = 2,
                             .act_dim = 1,
                             .horizon = 40,
                             .factors = factors,
                             .factor_count = 2,
                             .views = 1,
-                            .height = 2,
-                            .width = 2};
+                            .height = m->side,
+                            .width = m->side};
     give_names(m->fault, info);
     if (m->fault == FAULT_CRASH_OPEN) raise(SIGSEGV);
     if (m->fault == FAULT_BAD_INFO) info->horizon = 0;
@@ -151,7 +153,7 @@ static int draw(void *env, uint8_t *pixels)
     if (m->fault == FAULT_CAMERA) hidden_noise += 0.1;
     if (m->fault == FAULT_CAMERA_MOVES) m->speed += 1e-9;
     double shade = 128 + 100 * m->place + (m->fault == FAULT_CAMERA ? hidden_noise * 100 : 0);
-    memset(pixels, (int)shade & 255, 2 * 2 * 3);
+    memset(pixels, (int)shade & 255, (size_t)(m->side * m->side * 3));
     return 0;
 }
 
@@ -169,7 +171,7 @@ FANS_API const fans_env_def fans_env = {
     .name = "faulty",
     .help = "breaks its contract",
     .options = options,
-    .option_count = 2,
+    .option_count = 3,
     .open = open_mass,
     .close = free,
     .reset = reset,

@@ -81,6 +81,23 @@ static void runs_are_sorted_by_task_and_method(void **state)
     contests_free(&c);
 }
 
+/* A prelude is a setting like others. One that does not count is marked. */
+static void free_preludes_are_not_comparable(void **state)
+{
+    (void)state;
+    const double gains[] = {1, 2, 3};
+    make_run("free/a", "sac", 0, "sine", "[train]\nprelude = 0\nprelude_free = true\n", gains, 3);
+    make_run("free/b", "sac", 0, "sine", "[train]\nprelude = 9\nprelude_free = true\n", gains, 3);
+    make_run("free/c", "sac", 0, "sine", "[train]\nprelude = 9\nprelude_free = false\n", gains, 3);
+    contests c = load("free");
+    assert_int_equal(c.list[0].count, 3);
+    assert_string_equal(c.list[0].methods[0].label, "sac (not comparable)");
+    assert_string_equal(c.list[0].methods[1].label, "sac · prelude=0, prelude_free=true");
+    assert_string_equal(c.list[0].methods[2].label, "sac · prelude=9, prelude_free=false");
+    assert_int_equal(c.list[0].sac, 1);
+    contests_free(&c);
+}
+
 static void figures_are_those_of_the_runs(void **state)
 {
     (void)state;
@@ -89,7 +106,7 @@ static void figures_are_those_of_the_runs(void **state)
     close_to(t->methods[0].final[0], 10);
     close_to(t->methods[0].final[1], 5);
     close_to(t->methods[0].area[1], 5);
-    close_to(t->methods[0].wall[0], 2);
+    close_to(t->methods[0].time[0], 2);
 
     /* sac 10 and 5, the oracle 100 and 102 */
     close_to(t->gap, 101 - 7.5);
@@ -117,9 +134,9 @@ static void curves_average_over_seeds_that_got_there(void **state)
     close_to(k.mean[k.n - 1], 10);
     assert_true(isnan(k.sd[k.n - 1]));
     const record *r = c.list[1].methods[0].runs[0];
-    close_to(curve_at(r, 15), 2.5);
-    close_to(curve_at(r, 30), 10);
-    assert_true(isnan(curve_at(r, 9)) && isnan(curve_at(r, 31)));
+    close_to(curve_at(r, r->smooth, 15), 2.5);
+    close_to(curve_at(r, r->smooth, 30), 10);
+    assert_true(isnan(curve_at(r, r->smooth, 9)) && isnan(curve_at(r, r->smooth, 31)));
     curve_of(&k, &c.list[1].methods[2]);
     close_to(k.mean[7], 101);
     close_to(k.sd[7], sqrt(2));
@@ -219,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_sorted_by_task_and_method),
+        cmocka_unit_test(free_preludes_are_not_comparable),
         cmocka_unit_test(figures_are_those_of_the_runs),
         cmocka_unit_test(curves_average_over_seeds_that_got_there),
         cmocka_unit_test(beliefs_are_read_through_a_linear_map),

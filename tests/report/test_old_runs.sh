@@ -8,7 +8,7 @@ cd "$folder" || exit 1
 
 accepts "old/old-fans/seed-1  fans  pendulum  1     -150.01  done" runs old
 accepts "theta_s0" graph old/old-fans/seed-0
-accepts "old   sac     2      -151.9" report old --out page.html
+accepts "old   sac     nothing     2      -151.9" report old --out page.html
 grep -q "old" page.html || complain "the report is empty"
 why="trained by fans 0.1.0, whose checkpoints"
 refuses 1 "old/old-fans/seed-0: $why" eval old/old-fans/seed-0

@@ -127,6 +127,8 @@ got=$(number tasks/1/methods/0/area/mean)
 awk -v a="$mean" -v b="$got" 'BEGIN { exit !(b != "" && (a - b) ^ 2 < 1e-4) }' || complain "area $got, not $mean"
 [ "$(number tasks/1/methods/0/runs/2/seed)" = 2 ] || complain "the third seed is not 2"
 [ "$(number tasks/1/methods/1/method)" = '"sac"' ] || complain "sac is not the second method"
+[ "$(number tasks/1/methods/2/told)" = '"truth"' ] || complain "the oracle was told $(number tasks/1/methods/2/told)"
+[ "$(number tasks/1/methods/2/comparable)" = true ] || complain "the oracle is not comparable"
 awk -v p="$(number tasks/1/methods/0/wilcoxon/0/p)" 'BEGIN { exit !(p >= 0.25 && p <= 1) }' ||
     complain "three pairs give p = $(number tasks/1/methods/0/wilcoxon/0/p)"
 
@@ -220,7 +222,7 @@ good insights/0/factors/0/r2_tenth 0.999 1
 good insights/0/factors/0/r2_last 0.999 1
 good insights/0/factors/1/r2_last -10 0.5
 good insights/0/distance_correlation 0.1 1
-grep -qE '^ +sac +3 +-9\.9 ± 0\.1 +gravity 1\.00, w<i>nd -?[0-9.]+ +s0$' "$folder/out" ||
+grep -qE '^ +sac +nothing +3 +-9\.9 ± 0\.1 +gravity 1\.00, w<i>nd -?[0-9.]+ +s0$' "$folder/out" ||
     complain "the short table says $(grep -w sac "$folder/out")"
 cp "$run/metrics.csv" "$folder/plain.csv"
 awk 'NR == 1 { print $0 ",relabel_share,relabel_error,relabel_change,relabel_slope"; next } { print $0 ",0.5,0.125,1,0.9" }' \
@@ -235,12 +237,43 @@ echo "60,1800,0,9,9,0,0,1" >>"$run/beliefs.csv" # an episode that has only begun
 cp "$folder/page.json" "$folder/before.json"
 report "$folder/made"
 cmp -s "$folder/page.json" "$folder/before.json" || complain "an episode that has only begun changes the figures"
-head -2 "$run/beliefs.csv" >"$folder/x" && cp "$folder/x" "$run/beliefs.csv" # too few to say anything
+cp "$run/beliefs.csv" "$folder/whole.csv"
+head -13 "$folder/whole.csv" >"$run/beliefs.csv"
+refuses 1 "$run/beliefs.csv: ends at step 30 of episode 3, but the run has 6 episodes, the last of 20 steps: something cut it off" \
+    report "$folder/made" --out "$folder/none.html"
+rm "$run/result.json" # an unfinished run …
+head -2 "$folder/whole.csv" >"$folder/x" && cp "$folder/x" "$run/beliefs.csv" # … with too few to say anything
 report "$folder/made"
 shows "Too few episodes to fit a map: 3 beliefs need 20."
 head -1 "$folder/x" >"$run/beliefs.csv"
 report "$folder/made"
 lacks "Beliefs against the truth"
+mv "$folder/kept.json" "$run/result.json"
+rm "$run/beliefs.csv"
+
+# ---- by steps since the last change ---------------------------------------------------------------
+
+# a row as short as "segment step length" and rewards of its first bins
+segments() {
+    echo "segment,step,length,reward0,reward1,reward2,reward3,reward5,reward7,reward10,reward15,reward20,reward30,reward50,reward100,reward200,reward300,reward500,reward1000"
+    echo "0,0,2,100,100,,,,,,,,,,,,,,"   # the first half of a run does not count
+    echo "1,50,2,1,3,,,,,,,,,,,,,,"
+    echo "2,90,1,3,,,,,,,,,,,,,,,"
+}
+for seed in "$folder/made/swing-sac"/seed-*; do segments >"$seed/segments.csv"; done
+report "$folder/made"
+shows "Reward after a change" "steps since the last change"
+good reward_after_change/1/sac/0 2 2
+good reward_after_change/1/sac/1 3 3
+sed 's/reward1,/wrong,/' "$run/segments.csv" >"$folder/x" && cp "$folder/x" "$run/segments.csv"
+refuses 1 "$run/segments.csv: column 5 is not 'reward1'" report "$folder/made" --out "$folder/none.html"
+rm "$run/segments.csv"
+
+# a curve ends where the run ends, not where it was a hundred episodes ago
+report "$folder/runs"
+shows "smoothed over 5 episodes" 'class="c0 raw"' "<title>"
+report "$folder/runs" --smooth 7
+shows "smoothed over 7 episodes"
 
 # ---- what is wrong, and where ---------------------------------------------------------------------
 

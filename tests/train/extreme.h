@@ -116,17 +116,19 @@ static int extreme_run(const char *algo, const char *env, int cases)
     return refused;
 }
 
+static void extreme_one(const char *algo, const char *env, int cases)
+{
+    alarm(120 + 2 * (unsigned)cases); /* nothing waits for ever */
+    int refused = extreme_run(algo, env, cases);
+    print_message("%s on %s: %d of %d refused\n", algo, env, refused, cases);
+    note_result("extreme.csv", "algorithm,environment,checkpoints,refused", "%s,%s,%d,%d\n", algo,
+                env, cases, refused);
+}
+
 /* Every algorithm on the pendulum, and the environments with the most state. */
 static void extreme_all(int cases)
 {
     static const char *const envs[] = {"minitaur", "half_cheetah", "sawyer_peg", "fnmdp"};
-    alarm(500); /* nothing waits for ever */
-    for (int i = 0; i < algo_count(); i++) {
-        int refused = extreme_run(algo_at(i)->name, "pendulum", cases);
-        print_message("%s: %d of %d refused\n", algo_at(i)->name, refused, cases);
-    }
-    for (size_t i = 0; i < COUNT(envs); i++) {
-        int refused = extreme_run("random", envs[i], cases / 2);
-        print_message("%s: %d of %d refused\n", envs[i], refused, cases / 2);
-    }
+    for (int i = 0; i < algo_count(); i++) extreme_one(algo_at(i)->name, "pendulum", cases);
+    for (size_t i = 0; i < COUNT(envs); i++) extreme_one("random", envs[i], cases / 2);
 }

@@ -22,7 +22,7 @@ function = sine
 amplitude = 2
 frequency = 0.3
 [fnvae]
-window = 20
+window = 40
 batch = 2
 updates = 20
 TEXT
@@ -85,6 +85,20 @@ mkdir "$folder/run" # as an agent leaves it
 cp "$folder/g.json" "$folder/run/graph.json"
 "$fans" graph "$folder/run" >"$folder/again.txt" || complain "graph of a run"
 cmp -s "$folder/g.txt" "$folder/again.txt" || complain "the graph of a run is another"
+# the true graph, and two of them
+accepts "s_min" graph "$folder/task.ini" --truth --json "$folder/truth.json"
+accepts "all      " graph "$folder/truth.json" "$folder/a" --json "$folder/pair.json"
+grep -q '"missing": \[' "$folder/pair.json" || complain "two graphs: $(cat "$folder/pair.json")"
+"$fans" graph "$folder/truth.json" "$folder/truth.json" >"$folder/same.txt" || complain "a graph and itself"
+grep -q "^all .* 0 .* 0 .* 1.000$" "$folder/same.txt" || complain "a graph and itself: $(cat "$folder/same.txt")"
+grep -q " -> " "$folder/same.txt" && complain "a graph differs from itself: $(cat "$folder/same.txt")"
+"$fans" graph "$folder/task.ini" --truth --set env.d=4 --json "$folder/wide.json" >/dev/null || complain "--truth --set"
+refuses 1 "the graphs are of different tasks: 3 states and 1 actions, 4 and 1" graph "$folder/truth.json" "$folder/wide.json"
+refuses 1 "pendulum: the true graph is not known" graph "$(dirname "$0")/../../configs/pendulum.ini" --truth
+refuses 2 "graph: --svg and --dot draw one graph, not two" graph "$folder/a" "$folder/b" --svg "$folder/g.svg"
+refuses 2 "graph: --set changes a config: only with --truth" graph "$folder/a" --set env.d=4
+refuses 1 "/no/such.json: " graph /no/such.json
+
 grep -q '"states"' "$folder/g.json" || complain "graph.json has no names"
 grep -q "</svg>" "$folder/g.svg" || complain "no drawing"
 grep -q "digraph" "$folder/g.dot" || complain "no Graphviz"
@@ -109,7 +123,7 @@ cmp -s "$folder/a/model.safetensors" "$folder/old/model.safetensors" || complain
 head -30 "$folder/life.csv" | sed '9s/,[^,]*,/,oops,/' >"$folder/broken.csv"
 refuses 1 "$folder/broken.csv: line 9, column 2: not a number" model fit "$folder/task.ini" --data "$folder/broken.csv"
 head -12 "$folder/life.csv" >"$folder/short.csv"
-refuses 1 "$folder/short.csv: 11 transitions are fewer than fnvae.window = 20" model fit "$folder/task.ini" \
+refuses 1 "$folder/short.csv: 11 transitions are fewer than fnvae.window = 40" model fit "$folder/task.ini" \
     --data "$folder/short.csv"
 echo "a,b" >"$folder/other.csv"
 refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.ini" --data "$folder/other.csv"

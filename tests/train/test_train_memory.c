@@ -108,12 +108,12 @@ static void a_loaded_run_plays_as_it_was_saved(void **state)
         rig t;
         double left[SEEDS * EPISODES], loaded[SEEDS * EPISODES];
         run_through(&t, s, rig_folder(folder, sizeof folder));
-        assert_int_equal(training_eval(t.training, EPISODES, 77, left, NULL, NULL), 0);
+        assert_int_equal(training_eval(t.training, EPISODES, 77, left), 0);
         rig_close(&t);
         rig_looks = true;
         open_rig(&t, s, folder);
         rig_looks = false;
-        assert_int_equal(training_eval(t.training, EPISODES, 77, loaded, NULL, NULL), 0);
+        assert_int_equal(training_eval(t.training, EPISODES, 77, loaded), 0);
         assert_memory_equal(left, loaded, sizeof left);
         rig_close(&t);
         rig_remove(folder);

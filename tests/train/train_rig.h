@@ -22,9 +22,29 @@
     "[fnvae]\np = 2\nq = 1\nwindow = 5\nbatch = 2\nupdates = 6\nencode = 3\nencoder = 6\n" \
     "lstm = 6\nprior = 4\nbank = 4\ndense = 6\n"
 
+/* ... for the sections of algorithms that learn something of their own. */
+static const struct rig_part {
+    const char *section, *ini;
+} RIG_PARTS[] = {
+    {"sac", RIG_SMALL},
+    {"fnvae", RIG_SMALL_MODEL},
+    {"rsac", "[rsac]\nunits = 6\nwindow = 9\nwindows = 3\nburn_in = 2\nupdate_every = 2\n"},
+    {"lilac",
+     "[lilac]\nlatents = 3\nepisodes = 4\nsteps = 3\ninitial = 40\nupdates = 6\nrecall = 4\n"
+     "history = 6\nrefresh = 20\n"},
+    {"trio", "[trio]\nlstm = 5\nshown = 3\nsegments = 2\nwindow = 9\ninitial = 40\nupdates = 6\n"
+             "model_every = 7\nrefit = 2\n"},
+    {"varibad",
+     "[varibad]\nlatents = 3\nlstm = 5\nsegments = 2\nwindow = 9\ninitial = 40\nupdates = 6\n"
+     "model_every = 7\nrefresh = 20\nhindsight = 2\n"},
+    {"zeus", "[zeus]\nsteps = 4\nlatents = 3\ncoder = 5\nwidth = 6\n"},
+};
+enum { RIG_PART_COUNT = sizeof RIG_PARTS / sizeof *RIG_PARTS };
+
 enum { RIG_MOST = 8 }; /* runs in a rig */
 
 static const char *rig_device = "cpu";
+static bool rig_doubts; /* beliefs may start afresh: see learn/hypotheses.h */
 static bool rig_looks;  /* opens folders for evaluation, as `fans eval` does */
 static bool rig_copies; /* the backend has a copy of tables, like a GPU: see rig_put_rows */
 
@@ -75,13 +95,23 @@ static inline int rig_read_task(rig *t, int i, const char *ini, const char *algo
 {
     int rc = 0;
     TRY(config_new(&t->configs[i]));
-    if (rig_takes(algo, "sac")) TRY(config_add_text(t->configs[i], "small.ini", RIG_SMALL));
-    if (rig_takes(algo, "fnvae")) TRY(config_add_text(t->configs[i], "model.ini", RIG_SMALL_MODEL));
+    for (int k = 0; k < RIG_PART_COUNT; k++)
+        if (rig_takes(algo, RIG_PARTS[k].section))
+            TRY(config_add_text(t->configs[i], "small.ini", RIG_PARTS[k].ini));
+    if (rig_doubts && rig_takes(algo, "fnvae"))
+        TRY(config_add_text(t->configs[i], "doubt.ini", "[fans]\ndoubt = 0.2\n"));
     TRY(config_add_text(t->configs[i], "test.ini", ini));
     TRY(config_take(t->configs[i], train_option_group(), "train", o));
     TRY(task_load(&t->tasks[i], t->configs[i]));
 out:
     return rc;
+}
+
+/* Whether an algorithm applies to the task that moves factors at every step. */
+static inline bool rig_applies(const char *algo, const char *ini)
+{
+    const fans_algo_def *def;
+    return algo_find(&def, algo) == 0 && !(def->piecewise && strstr(ini, "clock = step"));
 }
 
 /* `tasks` with `seeds` each, in one training. Folders are OUT for a single run, OUT/seed-N for a
@@ -105,7 +135,7 @@ static inline int rig_open_tasks(rig *t, const char *const *inis, int tasks, con
             snprintf(folder, sizeof *t->folders, "%s/seed-%d", out, n);
         else
             snprintf(folder, sizeof *t->folders, "%s/%d-seed-%d", out, k, n);
-        t->runs[s.count] = (train_run){t->tasks[k], n, folder, NULL};
+        t->runs[s.count] = (train_run){t->tasks[k], n, folder, NULL, false};
     }
     snprintf(s.options.algo, sizeof s.options.algo, "%s", algo);
     TRY(algo_find(&s.algo, algo));
@@ -192,7 +222,9 @@ static inline void rig_same_state(const training *a, int ra, const training *b, 
     for (size_t i = 0; i < x->count; i++) {
         const state_item *p = &x->items[i], *q = &y->items[i];
         assert_string_equal(p->name, q->name);
-        if (!strcmp(p->name, "run/wall") || !strcmp(p->name, "run/events_bytes")) continue;
+        if (!strcmp(p->name, "run/wall") || !strcmp(p->name, "run/busy") ||
+            !strcmp(p->name, "run/events_bytes"))
+            continue;
         void *one = rig_bytes(p), *two = rig_bytes(q);
         if (memcmp(one, two, state_item_bytes(p))) fail_msg("'%s' differs", p->name);
         mem_free(one);

@@ -1,7 +1,8 @@
-/* across.cu - operators in which rows meet: gradients of repeated operands, shifts in time, masks
- * folded into weights. */
+/* across.cu - operators in which rows meet: gradients of repeated operands, shifts in time, means
+ * over it, partners, masks folded into weights. */
 #include "nn/cuda/cuda.cuh"
 #include "nn/cuda/rows_point.cuh"
+#include "nn/frames.h"
 
 enum { THREADS = 256 };
 
@@ -154,6 +155,47 @@ void hold_backward(const nn_call *c)
     if (c->in[0].g) launch(gpu_of(c), "hold backward", hold_back, step_columns(c), THREADS, *c);
 }
 
+/* ---- frames: pictures of a table, as planes -------------------------------------------------- */
+
+__device__ static int within(int i, int n)
+{
+    return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+/* One thread per number of y. A table may have more than 2^32 numbers. */
+__global__ static void frames_on(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    frames_geometry g = frames_of(&c.attr);
+    int r = (int)blockIdx.y;
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    size_t D = (size_t)c.in[0].shape.D, area = (size_t)g.height * (size_t)g.width;
+    if (i >= nn_size(c.out.shape)) return;
+    size_t frame = i / D, plane = i % D / area;
+    int y = (int)(i % area) / g.width, x = (int)(i % area) % g.width;
+    int row = nn_numbers(&c.in[1], r)[frame];
+    if (c.in_count > 2) {
+        const int32_t *shift = nn_numbers(&c.in[2], r) + frame / (size_t)c.in[1].shape.D * 2;
+        y = within(y + shift[0] - g.pad, g.height);
+        x = within(x + shift[1] - g.pad, g.width);
+    }
+    size_t pixel = plane / FRAMES_CHANNELS * area + (size_t)(y * g.width + x);
+    size_t from =
+        (size_t)(row < 0 ? 0 : row) * D + pixel * FRAMES_CHANNELS + plane % FRAMES_CHANNELS;
+    nn_v(&c.out, r)[i] = row < 0 ? 0 : frames_value(nn_bytes(&c.in[0], r)[from]);
+}
+
+void frames_forward(const nn_call *c)
+{
+    launch(gpu_of(c), "frames", frames_on, elements(c), THREADS, *c);
+}
+
+/* A table is data. */
+void frames_backward(const nn_call *c)
+{
+    (void)c;
+}
+
 /* ---- pick: y_k = x_t, t = at_k --------------------------------------------------------------- */
 
 __global__ static void pick_on(const __grid_constant__ nn_call c)
@@ -194,6 +236,88 @@ void pick_forward(const nn_call *c)
 void pick_backward(const nn_call *c)
 {
     launch(gpu_of(c), "pick backward", pick_back, step_columns(c), THREADS, *c);
+}
+
+/* ---- pool: y = Σ_t w_t x_t / Σ_t w_t --------------------------------------------------------- */
+
+/* 1 / Σ_t w[t, b], or 0. */
+__device__ static real pool_share(const nn_call &c, int r, size_t b)
+{
+    const real *w = nn_v(&c.in[1], r) + b;
+    size_t B = (size_t)c.out.shape.B;
+    real sum = 0;
+    for (size_t t = 0; t < (size_t)c.in[0].shape.T; t++) sum += w[t * B];
+    return sum > 0 ? 1 / sum : 0;
+}
+
+/* One thread per column of the B · D that every step has. */
+__global__ static void pool_on(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t B = (size_t)c.out.shape.B, D = (size_t)c.out.shape.D, step = B * D;
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i >= step) return;
+    const real *x = nn_v(&c.in[0], r), *w = nn_v(&c.in[1], r);
+    real sum = 0, k = pool_share(c, r, i / D);
+    for (size_t t = 0; t < (size_t)c.in[0].shape.T; t++)
+        sum += w[t * B + i / D] * k * x[t * step + i];
+    nn_v(&c.out, r)[i] = sum;
+}
+
+__global__ static void pool_back(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t B = (size_t)c.out.shape.B, D = (size_t)c.out.shape.D, step = B * D;
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i >= step) return;
+    const nn_tensor *x = &c.in[0];
+    const real *w = nn_v(&c.in[1], r);
+    real d = nn_g(&c.out, r)[i], k = pool_share(c, r, i / D);
+    for (size_t t = 0; t < (size_t)x->shape.T; t++)
+        NN_PUT(x->add, nn_g(x, r)[t * step + i], w[t * B + i / D] * k * d);
+}
+
+void pool_forward(const nn_call *c)
+{
+    launch(gpu_of(c), "pool", pool_on, elements(c), THREADS, *c);
+}
+
+void pool_backward(const nn_call *c)
+{
+    launch(gpu_of(c), "pool backward", pool_back, elements(c), THREADS, *c);
+}
+
+/* ---- roll: y_i = x_{i+1} --------------------------------------------------------------------- */
+
+__global__ static void roll_on(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    size_t D = (size_t)c.out.shape.D, all = nn_size(c.out.shape);
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i < all) nn_v(&c.out, r)[i] = nn_v(&c.in[0], r)[(i + D) % all];
+}
+
+__global__ static void roll_back(const __grid_constant__ nn_call c)
+{
+    await_previous();
+    int r = (int)blockIdx.y;
+    const nn_tensor *x = &c.in[0];
+    size_t D = (size_t)c.out.shape.D, all = nn_size(c.out.shape);
+    size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x;
+    if (i < all) NN_PUT(x->add, nn_g(x, r)[i], nn_g(&c.out, r)[(i + all - D) % all]);
+}
+
+void roll_forward(const nn_call *c)
+{
+    launch(gpu_of(c), "roll", roll_on, elements(c), THREADS, *c);
+}
+
+void roll_backward(const nn_call *c)
+{
+    launch(gpu_of(c), "roll backward", roll_back, elements(c), THREADS, *c);
 }
 
 /* ---- fold_mask: W'[k·H + h] = C[k] W[k·H + h] ------------------------------------------------ */

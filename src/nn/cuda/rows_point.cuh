@@ -295,6 +295,32 @@ __device__ static void rows_min_back(const nn_call *c, int r, idx from, idx to)
     }
 }
 
+__device__ static void rows_norm(const nn_call *c, int r, idx from, idx to)
+{
+    idx D = (idx)c->in[0].shape.D;
+    real *y = nn_v(&c->out, r);
+    EACH(row, 1)
+    {
+        const real *x = nn_v(&c->in[0], r) + row * D;
+        real sum = 0;
+        for (idx j = 0; j < D; j++) sum += x[j] * x[j];
+        y[row] = nn_sqrt(sum);
+    }
+}
+
+__device__ static void rows_norm_back(const nn_call *c, int r, idx from, idx to)
+{
+    const nn_tensor *x = &c->in[0];
+    idx D = (idx)x->shape.D;
+    EACH(row, 1)
+    {
+        const real *v = nn_v(x, r) + row * D;
+        real length = nn_v(&c->out, r)[row], *g = nn_g(x, r) + row * D;
+        real k = length > 0 ? nn_g(&c->out, r)[row] / length : 0;
+        for (idx j = 0; j < D; j++) NN_PUT(x->add, g[j], k * v[j]);
+    }
+}
+
 __device__ static void rows_td_target(const nn_call *c, int r, idx from, idx to)
 {
     const real *reward = nn_v(&c->in[0], r), *end = nn_v(&c->in[1], r), *q = nn_v(&c->in[2], r);

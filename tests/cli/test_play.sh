@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# test_play.sh - fans play: several runs in one film, stills, and films that are cut short.
+#   test_play.sh FANS BUILD_FOLDER
+set -eu
+fans=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$(dirname "$0")/../.."
+
+fail() {
+    echo "test_play: $*" >&2
+    exit 1
+}
+
+train() { "$fans" train configs/pendulum_flip.ini --steps 2600 --quiet --threads 1 --out "$folder/$1" "${@:2}" >"$folder/said"; }
+play() { "$fans" play "$@" >"$folder/said"; }
+says() { grep -q -- "$1" "$folder/said" || fail "no line says '$1': $(cat "$folder/said")"; }
+
+# a belief only has to be there: a few updates of a small model will do
+train both --algo fans,sac --set fnvae.updates=20 --set fans.initial=1000
+fans_run=$folder/both/pendulum_flip-fans/seed-0 sac_run=$folder/both/pendulum_flip-sac/seed-0
+
+play "$fans_run" "$sac_run" --episodes 2 --size 96 --still "$folder/last.png" --json "$folder/play.json"
+says "^fans: mean return"
+says "^sac: mean return"
+says "^still: "
+grep -q '"changes"' "$folder/play.json" || fail "the figures say nothing of changes"
+# the head of a PNG has its size: two lanes are 192 wide
+[ "$(od -An -tu1 -j18 -N2 "$folder/last.png" | tr -d ' ')" = 0192 ] || fail "the still is not two lanes wide"
+
+# the same world: alone or beside another, a run has the same returns
+play "$fans_run" --episodes 2
+alone=$(grep "^fans, episode" "$folder/said")
+play "$fans_run" "$sac_run" --episodes 2 --size 96 --still "$folder/again.png"
+[ "$(grep "^fans, episode" "$folder/said")" = "$alone" ] || fail "a run plays otherwise beside another"
+cmp -s "$folder/last.png" "$folder/again.png" || fail "two films of the same differ"
+
+train other --algo sac --set env.horizon=100
+"$fans" play "$sac_run" "$folder/other/seed-0" 2>"$folder/said" && fail "two tasks in one film are no error"
+says "another task"
+
+command -v ffprobe >/dev/null || {
+    echo "skipped: there is no ffprobe on this machine"
+    exit 77
+}
+
+frames() { ffprobe -v error -count_frames -show_entries stream=nb_read_frames -of csv=p=0 "$1"; }
+
+play "$fans_run" "$sac_run" --episodes 1 --size 96 --video "$folder/film.mp4"
+[ "$(frames "$folder/film.mp4")" = 200 ] || fail "not one frame per step"
+
+# SIGNAL STATUS: a film that a signal ends is still a film
+cut() {
+    local film=$folder/cut-$1.mp4 status=0
+    "$fans" play "$fans_run" --episodes 10000 --size 96 --video "$film" >"$folder/said" 2>&1 &
+    local pid=$!
+    for _ in $(seq 300); do # until frames arrive
+        if [ -s "$film" ]; then break; fi
+        sleep 0.2
+    done
+    sleep 1
+    kill "-$1" $pid
+    wait $pid 2>/dev/null || status=$?
+    [ $status = "$2" ] || fail "after $1 the status is $status"
+    for _ in $(seq 50); do # ffmpeg may have to finish it alone
+        if [[ $(frames "$film" 2>/dev/null) == [1-9]* ]]; then return; fi
+        sleep 0.2
+    done
+    fail "after $1 there is no film"
+}
+cut INT 130
+cut KILL 137
