@@ -8,7 +8,7 @@ fans=$1 out=$2 readme=$3
 # What is stored of a table: the section "Ours" of its page.
 ours() { awk '/^## / { on = $2 == "Ours"; next } on && /^\|/' "$out/$1.md"; }
 
-rm -f "$out"/*.md
+rm -f "$out"/*.md "$out"/*.svg
 "$fans" reproduce --docs "$out"
 while IFS= read -r line; do
     if [ "$line" = "<!-- end of results -->" ]; then skip=''; fi

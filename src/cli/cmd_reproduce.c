@@ -12,6 +12,8 @@
 #include "cli/reproduce.h"
 #include "cli/table.h"
 #include "report/comparison_sheets.h"
+#include "report/cost.h"
+#include "report/drawing.h"
 #include "train/sections.h"
 
 /* ---- which there are ------------------------------------------------------------------------- */
@@ -26,33 +28,72 @@ static int read_tables(manifest_list *l)
 
 static int runs_of(const manifest *m)
 {
-    return *m->o.missing ? 0 : m->row_count * m->column_count * m->o.seeds;
+    return !manifest_has_runs(m) ? 0 : m->row_count * m->column_count * m->o.seeds;
+}
+
+/* What a table costs: its reduced form on a CPU, all of it on a GPU. */
+typedef struct price {
+    json_t *core, *gpu; /* measured: see cost.h */
+    table out;
+    json_t *all;
+} price;
+
+enum { LIST_SEEDS = 2 }; /* of the reduced form */
+
+/* "0.23 (180 runs)", "–" where nothing was measured. */
+static void write_cost(const cost *c, char *out, size_t size)
+{
+    if (!c->runs)
+        snprintf(out, size, "–");
+    else if (!c->unknown)
+        snprintf(out, size, "%.2f", c->seconds / 3600);
+    else
+        snprintf(out, size, "%.2f (%d runs)", c->seconds / 3600, c->runs);
+}
+
+static int list_table(price *p, const manifest *m, const char *root)
+{
+    cost core = {0}, gpu = {0};
+    char runs[16] = "–", cores[48], gpus[48];
+    const char *note = *m->o.missing ? m->o.missing : *m->o.data ? m->o.command : m->o.cost;
+    int rc = 0;
+    if (manifest_has_runs(m)) snprintf(runs, sizeof runs, "%d", runs_of(m));
+    if (m->o.small) TRY(cost_of(p->core, m, root, LIST_SEEDS, m->o.small, &core));
+    TRY(cost_of(p->gpu, m, root, m->o.seeds, 0, &gpu));
+    write_cost(&core, cores, sizeof cores);
+    write_cost(&gpu, gpus, sizeof gpus);
+    table_row(&p->out, m->name, *m->o.where ? m->o.where : "ours", runs, cores, gpus, m->o.title, note);
+    json_array_append_new(
+        p->all,
+        json_pack("{s:s, s:s, s:s, s:i, s:{s:f, s:i}, s:{s:f, s:i}, s:s, s:s}", "name", m->name,
+                  "title", m->o.title, "where", m->o.where, "runs", runs_of(m), "small", "core_hours",
+                  core.seconds / 3600, "runs", core.runs, "gpu", "hours", gpu.seconds / 3600, "runs",
+                  gpu.runs, "cost", m->o.cost, "missing", m->o.missing));
+out:
+    return rc;
 }
 
 static int print_list(const manifest_list *l, const char *json)
 {
-    table out = {0};
-    json_t *all = json_array();
+    price p = {.all = json_array()};
+    char root[RUN_PATH];
     int rc = 0;
-    table_row(&out, "name", "of the paper", "runs", "title", "cost, or what is missing");
-    for (int i = 0; i < l->count; i++) {
-        const manifest *m = l->items[i];
-        const char *cost = *m->o.missing ? m->o.missing : m->o.cost;
-        char runs[16];
-        snprintf(runs, sizeof runs, "%d", runs_of(m));
-        table_row(&out, m->name, *m->o.where ? m->o.where : "ours", *m->o.missing ? "–" : runs,
-                  m->o.title, cost);
-        json_array_append_new(
-            all, json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "name", m->name, "title", m->o.title,
-                           "where", m->o.where, "runs", runs_of(m), "cost", m->o.cost, "missing",
-                           m->o.missing));
-    }
-    TRY(cli_write_json(json, json_pack("{s:O}", "tables", all)));
-    TRY(table_print(&out));
-    printf("Fig. 1, A1 and A8 are drawings, Tables A3 to A5 settings: they have no results.\n");
+    TRY(manifest_root(root, sizeof root));
+    TRY(costs_read(&p.core, root, "small"));
+    TRY(costs_read(&p.gpu, root, "h200"));
+    table_row(&p.out, "name", "of the paper", "runs", "core h", "GPU h", "title", "");
+    for (int i = 0; i < l->count; i++) TRY(list_table(&p, l->items[i], root));
+    TRY(cli_write_json(json, json_pack("{s:O}", "tables", p.all)));
+    TRY(table_print(&p.out));
+    printf("core h: of --preset small --seeds %d; GPU h: of all runs on an H200; in brackets: of as "
+           "many runs, the others were not measured (results/cost)\n"
+           "Fig. 1, A1 and A8 are drawings, Tables A3 to A5 settings: they have no results.\n",
+           LIST_SEEDS);
 out:
-    json_decref(all);
-    table_free(&out);
+    json_decref(p.core);
+    json_decref(p.gpu);
+    json_decref(p.all);
+    table_free(&p.out);
     return rc;
 }
 
@@ -99,14 +140,29 @@ out:
     return rc;
 }
 
-/* The table as a page, for LaTeX, for Markdown and for programs. */
-static int write_files(const comparison *c, const char *folder)
+/* FOLDER/NAME-figure.ENDING, if there is anything to draw. */
+static int write_drawing(comparison *c, const char *folder, ink_form form, const char *ending)
+{
+    text out = {0};
+    int rc = drawing_of(c, form, &out);
+    if (rc > 0) c->drawn = true;
+    if (rc > 0) return write_text(folder, c->m->name, ending, &out);
+    text_free(&out);
+    return rc;
+}
+
+/* The table as a page, for LaTeX, for Markdown and for programs; its figure for papers. */
+static int write_files(comparison *c, const char *folder)
 {
     char path[RUN_PATH];
     text page = {0}, latex = {0}, markdown = {0};
-    int rc = comparison_page(c, &page);
-    if (rc < 0) text_free(&page);
-    if (rc < 0) return rc;
+    int rc = 0;
+    TRY(write_drawing(c, folder, INK_PDF, "-figure.pdf"));
+    TRY(write_drawing(c, folder, INK_SVG, "-figure.svg"));
+    if ((rc = comparison_page(c, &page)) < 0) {
+        text_free(&page);
+        return rc;
+    }
     TRY(write_text(folder, c->m->name, ".html", &page));
     comparison_latex(c, &latex);
     TRY(write_text(folder, c->m->name, ".tex", &latex));
@@ -122,11 +178,12 @@ out:
 
 static int print_table(const comparison *c)
 {
-    sheet s;
+    sheet all = {0};
     table out = {0};
-    comparison_long_sheet(c, &s);
+    if (!*c->m->o.data) comparison_long_sheet(c, &all);
+    const sheet s = *c->m->o.data ? c->data : all;
     int rc = text_done(&s.words);
-    const char *at = s.words.s, *cell[9] = {0};
+    const char *at = s.words.s, *cell[SHEET_MOST] = {0};
     for (int i = 0; rc == 0 && i < s.count; i++, at += strlen(at) + 1) {
         cell[i % s.columns] = at;
         if (i % s.columns == s.columns - 1)
@@ -135,7 +192,7 @@ static int print_table(const comparison *c)
     }
     if (rc == 0) rc = table_print(&out);
     table_free(&out);
-    sheet_free(&s);
+    sheet_free(&all);
     return rc;
 }
 
@@ -156,6 +213,8 @@ static void add_to_index(sheet *s, const reproduction *r)
     sheet_end(s);
     if (*m->o.missing)
         text_add(sheet_begin(s), "none: %s", m->o.missing);
+    else if (*m->o.data)
+        text_add(sheet_begin(s), "measured");
     else
         text_add(sheet_begin(s), "%zu", r->c.from[SOURCE_OURS].record_count);
     sheet_end(s);
@@ -171,6 +230,7 @@ static int write_doc(const manifest *m, const char *folder, sheet *index)
     TRY(reproduction_open(&r, m, &w));
     TRY(comparison_settle(&r.c));
     add_to_index(index, &r);
+    TRY(write_drawing(&r.c, folder, INK_SVG, "-figure.svg"));
     text_add(&page, "%s", GENERATED);
     comparison_markdown(&r.c, &page);
     TRY(write_text(folder, m->name, ".md", &page));
@@ -239,8 +299,12 @@ static int show(const request *q, reproduction *r, const session *list)
     TRY(write_files(&r->c, q->wish.out));
     TRY(cli_write_json(q->json, comparison_json(&r->c)));
     TRY(print_table(&r->c));
-    printf("%d of %d runs done; %s/%s.html, .tex, .md, .json\n", r->c.done, r->c.planned,
-           q->wish.out, r->m->name);
+    if (*r->m->o.data)
+        printf("stored; measured by: %s\n", r->m->o.command);
+    else
+        printf("%d of %d runs done\n", r->c.done, r->c.planned);
+    printf("%s/%s.html, .tex, .md, .json%s\n", q->wish.out, r->m->name,
+           r->c.drawn ? ", -figure.svg, -figure.pdf" : "");
     if (q->store) printf("%d run%s stored\n", added, plural(added));
 out:
     return rc;
@@ -271,6 +335,10 @@ static int reproduce(const request *q, const manifest *m, watch *eye)
         return fans_fail(FANS_ENOSUP, "%s cannot be reproduced yet: %s", m->name, m->o.missing);
     if (q->emit) TRY(engine_find("reproduce", q->emit, &script));
     TRY(reproduction_open(&r, m, &q->wish));
+    if (*m->o.data) {
+        rc = show(q, &r, NULL);
+        goto out;
+    }
     if (q->store) TRY(reproduction_skip_stored(&r));
     rc = script ? emit_plan(q, &r, script) : train_and_show(q, &r, eye);
 out:

@@ -7,6 +7,7 @@
 #include "algo/registry.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "report/folders.h"
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
@@ -33,6 +34,8 @@ static int plan_cell(reproduction *r, const reproduce_wish *w, reproduce_cell *c
     wish.seed = 0;
     wish.seeds = w->seeds ? w->seeds : r->m->o.seeds;
     wish.apart = true;
+    if (r->c.reduced) wish.steps = r->c.reduced;
+    wish.rounded = true;
     cell->first = r->plan.count;
     rc = run_plan_make(&r->plan, &wish);
     cell->count = r->plan.count - cell->first;
@@ -120,14 +123,24 @@ out:
     return rc;
 }
 
+static int read_data(reproduction *r)
+{
+    char path[RUN_PATH + OPTION_TEXT + 16];
+    snprintf(path, sizeof path, "%sresults/%s", r->root, r->m->o.data);
+    return sheet_read(&r->c.data, path);
+}
+
 int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *w)
 {
     int rc = 0;
     r->m = m;
     TRY(manifest_root(r->root, sizeof r->root));
     TRY(comparison_new(&r->c, m));
+    r->c.root = r->root;
     if (w->preset) r->c.preset = w->preset;
-    if (*m->o.missing) return 0;
+    if (!strcmp(r->c.preset, "small")) r->c.reduced = m->o.small;
+    if (*m->o.data) TRY(read_data(r));
+    if (!manifest_has_runs(m)) return 0;
     r->cells = mem_alloc((size_t)(m->row_count * m->column_count) * sizeof *r->cells);
     TRY(r->cells ? 0 : FANS_ENOMEM);
     TRY(tell(r));
@@ -182,6 +195,7 @@ static int collect_run(reproduction *r, const session *list, const reproduce_cel
         mem_free(one);
         return rc;
     }
+    if (r->c.reduced) record_end(one, COMPARISON_END);
     r->c.done++;
     return comparison_add(&r->c, SOURCE_YOURS, cell->row, cell->column, one);
 }
@@ -220,6 +234,22 @@ static void pack_cell(const reproduction *r, const reproduce_cell *cell, json_t 
             json_array_append_new(to, store_pack(&name, yours->runs[i]));
 }
 
+/* Of the first run on every task. */
+static int store_row_beliefs(const reproduction *r)
+{
+    char from[FOLDERS_PATH], to[FOLDERS_PATH];
+    int rc = 0;
+    for (int i = 0; i < r->m->row_count; i++) {
+        const contest *t = &r->c.from[SOURCE_YOURS].list[i];
+        if (!t->count) continue;
+        TRY(record_file(t->methods[0].runs[0], "beliefs.csv", from));
+        TRY(store_beliefs_path(r->root, r->m->name, r->m->rows[i].o.config, to));
+        if (os_exists(from) > 0) TRY(store_beliefs(from, to));
+    }
+out:
+    return rc;
+}
+
 int reproduction_store(reproduction *r, int *added)
 {
     char path[RUN_PATH + 96];
@@ -227,8 +257,10 @@ int reproduction_store(reproduction *r, int *added)
     int rc = 0;
     for (int i = 0; i < r->cell_count; i++) pack_cell(r, &r->cells[i], new);
     *added = (int)json_array_size(new);
+    if (r->m->o.figure == FIGURE_BELIEFS) TRY(store_row_beliefs(r));
     snprintf(path, sizeof path, "%sresults/%s.json", r->root, r->m->name);
     if (*added) rc = store_append(path, new);
+out:
     json_decref(new);
     return rc;
 }

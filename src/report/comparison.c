@@ -41,6 +41,7 @@ void comparison_free(comparison *c)
     for (int i = 0; i < SOURCES; i++) contests_free(&c->from[i]);
     mem_free(c->cells);
     mem_free(c->told);
+    sheet_free(&c->data);
     *c = (comparison){0};
 }
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "report/contest.h"
 #include "report/manifest.h"
+#include "report/sheet.h"
 
 typedef enum { SOURCE_OURS, SOURCE_YOURS, SOURCES } source_kind;
 
@@ -19,7 +20,10 @@ typedef struct comparison_cell {
 
 typedef struct comparison {
     const manifest *m;
-    const char *preset;
+    const char *preset, *root;  /* of its runs; what manifest_root says */
+    bool drawn;                 /* its figure is beside it: NAME-figure.svg and .pdf */
+    int reduced; /* steps of a run, in the table's reduced form; else 0 */
+    sheet data;                 /* of a table without runs: see manifest_options */
     comparison_cell *cells;     /* [rows][columns] */
     const char **told;          /* [columns] */
     contests from[SOURCES];     /* a contest per row; a method's colour is its column */
@@ -33,6 +37,9 @@ comparison_cell *comparison_at(const comparison *c, int row, int column);
 
 /* Adds a run to a cell and owns it from then on. Add column by column. */
 int comparison_add(comparison *c, source_kind from, int row, int column, record *r);
+
+/* In a reduced form, final returns are means of the last 1/COMPARISON_END of the episodes. */
+enum { COMPARISON_END = 5 };
 
 /* Computes, once all is added. */
 int comparison_settle(comparison *c);

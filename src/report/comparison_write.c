@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "report/comparison_sheets.h"
+#include "report/drawing.h"
 #include "report/html.h"
 #include "report/page.h"
 
@@ -58,6 +59,7 @@ static void write_cell(const comparison *c, sheet_kind kind, int row, int column
 
 static bool has_column(const comparison *c, sheet_kind kind, int column)
 {
+    if (!manifest_has_runs(c->m)) return false;
     if (kind == SHEET_PAPER) return comparison_has_paper(c, column);
     return comparison_has(c, kind == SHEET_OURS ? SOURCE_OURS : SOURCE_YOURS, column);
 }
@@ -167,11 +169,15 @@ void comparison_long_sheet(const comparison *c, sheet *out)
 
 static void write_how(const comparison *c, text *out)
 {
-    text_add(
-        out,
-        "Final return: mean of a run's last %d episodes; mean ± standard deviation over seeds. "
-        "Preset %s.",
-        RECORD_FINAL, c->preset);
+    if (c->reduced)
+        text_add(out,
+                 "This is the reduced form: every run has only %d steps, in whole episodes. Agents "
+                 "have hardly begun to learn, so it shows how the table is made, not which method "
+                 "is better. Final return: mean of the last fifth of a run's episodes;",
+                 c->reduced);
+    else
+        text_add(out, "Final return: mean of a run's last %d episodes;", RECORD_FINAL);
+    text_add(out, " mean ± standard deviation over seeds. Preset %s.", c->preset);
     text_add(out, " • marks what fans beats by Wilcoxon's signed ranks, paired by seed, at %g %%.",
              100 * LEVEL);
     text_add(out,
@@ -201,8 +207,14 @@ void comparison_markdown(const comparison *c, text *out)
         text_add(out, "Not reproduced: %s.\n", c->m->o.missing);
         return;
     }
+    if (*c->m->o.data) {
+        text_add(out, "Measured by:\n\n```\n%s\n```\n\n", c->m->o.command);
+        sheet_markdown(&c->data, out);
+        return;
+    }
     write_how(c, out);
     text_add(out, "\n\n```\nfans reproduce %s\n```\n", c->m->name);
+    if (c->drawn) text_add(out, "\n![%s](%s-figure.svg)\n", c->m->o.title, c->m->name);
     for (int kind = 0; kind < SHEETS; kind++) {
         if (comparison_sheet(c, (sheet_kind)kind, &s)) {
             text_add(out, "\n## %s\n\n", comparison_title((sheet_kind)kind));
@@ -223,10 +235,11 @@ void comparison_latex(const comparison *c, text *out)
 {
     sheet s;
     text_add(out,
-             "%% Written by fans reproduce %s, preset %s.\n"
+             "%% Written by fans reproduce %s, preset %s. Its figure is %s-figure.pdf.\n"
              "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n"
              "\\usepackage[landscape,margin=1cm]{geometry}\n\\begin{document}\\scriptsize\n",
-             c->m->name, c->preset);
+             c->m->name, c->preset, c->m->name);
+    if (*c->m->o.data) sheet_latex(&c->data, out);
     for (int kind = 0; kind < SHEETS; kind++) {
         if (comparison_sheet(c, (sheet_kind)kind, &s)) {
             text_add(out, "\n\\section*{%s}\n", comparison_title((sheet_kind)kind));
@@ -289,6 +302,27 @@ out:
     return rc;
 }
 
+static void write_data(const comparison *c, text *out)
+{
+    text_add(out, "<p>Measured by:</p>\n<pre>");
+    html_text(out, c->m->o.command);
+    text_add(out, "</pre>\n");
+    sheet_html(&c->data, out);
+}
+
+/* Curves are drawn task by task, larger than in the figure. */
+static int write_runs(const comparison *c, text *out)
+{
+    int rc = 0;
+    text_add(out, "<p>%d of %d of your runs are done.</p>\n", c->done, c->planned);
+    if (c->m->o.figure != FIGURE_CURVES) TRY(drawing_of(c, INK_SVG, out));
+    TRY(write_sheets(c, out));
+    for (int i = 0; i < c->m->row_count; i++) TRY(write_row(c, i, out));
+    rc = 0;
+out:
+    return rc;
+}
+
 /* It has no times and no paths: runs that were interrupted give the same page. */
 int comparison_page(const comparison *c, text *out)
 {
@@ -300,12 +334,14 @@ int comparison_page(const comparison *c, text *out)
         text_add(out, " of the paper.</p>\n");
     }
     if (*c->m->o.note) html_line(out, c->m->o.note);
-    text_add(out, "<p>%d of %d of your runs are done.</p>\n", c->done, c->planned);
-    TRY(write_sheets(c, out));
-    for (int i = 0; i < c->m->row_count; i++) TRY(write_row(c, i, out));
+    if (*c->m->o.data)
+        write_data(c, out);
+    else
+        TRY(write_runs(c, out));
     text_add(out, "<p class=\"note\">Written by fans %s.</p>\n", fans_version());
     html_end(out);
-    rc = text_done(out);
+    TRY(text_done(out));
+    rc = 0;
 out:
     return rc;
 }

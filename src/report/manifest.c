@@ -135,6 +135,11 @@ out:
 
 enum { MOST_CELLS = 4096 };
 
+bool manifest_has_runs(const manifest *m)
+{
+    return !*m->o.missing && !*m->o.data;
+}
+
 static int check_whole(const manifest *m)
 {
     if (m->row_count > MOST_CELLS / (m->column_count ? m->column_count : 1))
@@ -142,7 +147,7 @@ static int check_whole(const manifest *m)
                          "has %d rows and %d columns; more than %d cells cannot be right",
                          m->row_count, m->column_count, MOST_CELLS);
     if (!*m->o.title) return fans_fail(FANS_EINVAL, "[table]: has no title");
-    if (*m->o.missing) return 0;
+    if (!manifest_has_runs(m)) return 0;
     if (!m->row_count) return fans_fail(FANS_EINVAL, "has no [row.NAME]");
     if (!m->column_count) return fans_fail(FANS_EINVAL, "has neither methods nor [column.NAME]");
     return 0;

@@ -21,21 +21,30 @@
 
 #include "base/options.h"
 
+enum { FIGURE_FINALS, FIGURE_CURVES, FIGURE_BELIEFS }; /* figure */
+
 #define MANIFEST_OPTIONS(X)                                                  \
     X(TEXT, title, "", "what it shows")                                      \
     X(TEXT, where, "", "its place in the paper; none: ours")                 \
     X(TEXT, note, "", "what a reader must know to compare")                  \
     X(TEXT, missing, "", "why it cannot be reproduced yet; none: it can")    \
+    X(TEXT, data, "", "a CSV of results/ that is the table: it has no runs") \
+    X(TEXT, command, "", "what measures its data")                           \
     X(TEXT, cost, "", "what a measured run of it took, on which machine")    \
     X(TEXT, methods, "", "algorithms, a column each: sac,fans,oracle")       \
     X(TEXT, preset, "standard", "preset of every run; --preset replaces it") \
-    X(INT, seeds, 10, 1, 100000, "seeds per cell, from 0 on; --seeds replaces it")
+    X(INT, seeds, 10, 1, 100000, "seeds per cell, from 0 on; --seeds replaces it") \
+    X(INT, small, 0, 0, 1000000000,                                          \
+      "its reduced form: steps of a run with --preset small; 0: there is none") \
+    X(CHOICE, figure, 0, "finals|curves|beliefs", "what its figure draws")      \
+    X(TEXT, varied, "", "what `x` of rows or columns is; finals are drawn over it")
 OPTIONS_STRUCT(manifest_options, MANIFEST_OPTIONS)
 
 #define MANIFEST_ROW_OPTIONS(X)                                                        \
     X(TEXT, label, "", "the task's name in the table; none: the config's")             \
     X(TEXT, config, "", "the task: a file of configs/, without .ini")                  \
     X(TEXT, set, "", "settings of all its runs: section.key=value; section.key=value") \
+    X(TEXT, x, "", "its place on the figure's x axis, a word; see `varied`")           \
     X(TEXT, paper, "", "printed figures: COLUMN MEAN [SD], COLUMN MEAN [SD]")
 OPTIONS_STRUCT(manifest_row_options, MANIFEST_ROW_OPTIONS)
 
@@ -43,6 +52,7 @@ OPTIONS_STRUCT(manifest_row_options, MANIFEST_ROW_OPTIONS)
     X(TEXT, label, "", "the method's name in the table; none: the section's") \
     X(TEXT, algo, "", "its algorithm")                                        \
     X(TEXT, preset, "", "its preset; none: the table's")                      \
+    X(TEXT, x, "", "its place on the figure's x axis, a word; see `varied`")  \
     X(TEXT, set, "", "settings of all its runs: section.key=value; section.key=value")
 OPTIONS_STRUCT(manifest_column_options, MANIFEST_COLUMN_OPTIONS)
 
@@ -73,6 +83,9 @@ typedef struct manifest {
 /* Reads a file. Errors name the line. */
 int manifest_read(manifest **out, const char *path);
 void manifest_free(manifest *m);
+
+/* Does it consist of runs, and can these be trained? */
+bool manifest_has_runs(const manifest *m);
 
 /* Adds the settings of a cell, row first, to a list of words that borrow from `memory`. */
 int manifest_settings(const manifest *m, int row, int column, text *memory, text_list *out);

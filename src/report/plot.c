@@ -39,15 +39,9 @@ axis axis_over(double low, double high, int ticks)
     return a;
 }
 
-/* As short as the step allows: 250k, 0.05. */
-static void tick_text(text *out, axis a, double x)
+void axis_number(text *out, axis a, double x)
 {
-    double step = a.step;
-    if (a.labels) {
-        html_text(out, a.labels[(int)lround(x)]);
-        return;
-    }
-    double size = fabs(x) < step / 2 ? 0 : x;
+    double step = a.step, size = fabs(x) < step / 2 ? 0 : x;
     if (step >= 1e6 || (step >= 2e5 && fabs(x) >= 1e6))
         html_fixed(out, size / 1e6, step >= 1e6 ? 0 : 1);
     else if (step >= 1e3)
@@ -56,6 +50,25 @@ static void tick_text(text *out, axis a, double x)
         html_fixed(out, size, step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9));
     if (size == 0 || step < 1e3) return;
     text_add(out, "%s", step >= 1e6 || (step >= 2e5 && fabs(x) >= 1e6) ? "M" : "k");
+}
+
+/* A little slack keeps rounding from losing ticks at the ends. */
+int axis_ticks(axis a)
+{
+    return (int)(floor(a.high / a.step + 1e-9) - ceil(a.low / a.step - 1e-9)) + 1;
+}
+
+double axis_tick(axis a, int i)
+{
+    return (ceil(a.low / a.step - 1e-9) + i) * a.step;
+}
+
+static void tick_text(text *out, axis a, double x)
+{
+    if (a.labels)
+        html_text(out, a.labels[(int)lround(x)]);
+    else
+        axis_number(out, a, x);
 }
 
 /* ---- curves ---------------------------------------------------------------------------------- */
@@ -70,18 +83,6 @@ double plot_height(const plot *p, double y)
     return fmin(fmax((p->y.high - y) / (p->y.high - p->y.low), -0.02), 1.02);
 }
 
-/* Ticks are the multiples of the step; a little slack keeps rounding from losing those at the ends.
- */
-static int tick_count(axis a)
-{
-    return (int)(floor(a.high / a.step + 1e-9) - ceil(a.low / a.step - 1e-9)) + 1;
-}
-
-static double tick_at(axis a, int i)
-{
-    return (ceil(a.low / a.step - 1e-9) + i) * a.step;
-}
-
 void plot_begin(plot *p, text *out, axis x, axis y, const char *style, const char *about)
 {
     *p = (plot){out, x, y};
@@ -91,8 +92,8 @@ void plot_begin(plot *p, text *out, axis x, axis y, const char *style, const cha
              style, FULL, FULL);
     html_text(out, about);
     text_add(out, "\">\n<path class=\"grid\" d=\"");
-    for (int i = 0; i < tick_count(y); i++)
-        text_add(out, "M0 %.1fh%d", FULL * plot_height(p, tick_at(y, i)), FULL);
+    for (int i = 0; i < axis_ticks(y); i++)
+        text_add(out, "M0 %.1fh%d", FULL * plot_height(p, axis_tick(y, i)), FULL);
     text_add(out, "\"/>\n");
 }
 
@@ -166,14 +167,14 @@ void plot_hover(plot *p, double x, double y, const char *about)
 void plot_axes(plot *p, const char *name)
 {
     text_add(p->out, "</svg>\n");
-    for (int i = 0; i < tick_count(p->y); i++) {
-        double t = tick_at(p->y, i);
+    for (int i = 0; i < axis_ticks(p->y); i++) {
+        double t = axis_tick(p->y, i);
         text_add(p->out, "<span class=\"tick y\" style=\"top:%.1f%%\">", 100 * plot_height(p, t));
         tick_text(p->out, p->y, t);
         text_add(p->out, "</span>");
     }
-    for (int i = 0; i < tick_count(p->x); i++) {
-        double t = tick_at(p->x, i);
+    for (int i = 0; i < axis_ticks(p->x); i++) {
+        double t = axis_tick(p->x, i);
         text_add(p->out, "<span class=\"tick x\" style=\"left:%.1f%%\">", 100 * across(p, t));
         tick_text(p->out, p->x, t);
         text_add(p->out, "</span>");

@@ -19,6 +19,11 @@ axis axis_over(double low, double high, int ticks);
 /* From low to high exactly, with round ticks in between. */
 axis axis_between(double low, double high, int ticks);
 
+/* Ticks are the multiples of the step, written as short as it allows: 250k, 0.05. */
+int axis_ticks(axis a);
+double axis_tick(axis a, int i);
+void axis_number(text *out, axis a, double x);
+
 typedef struct plot {
     text *out;
     axis x, y;

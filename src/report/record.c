@@ -140,6 +140,12 @@ void record_smooth(record *r, int window)
     for (int i = 0; i < r->episodes; i++) r->smooth[i] = trailing(r, i, r->window);
 }
 
+void record_end(record *r, int share)
+{
+    int window = r->episodes / share;
+    if (r->episodes) r->final = trailing(r, r->episodes - 1, window > 0 ? window : 1);
+}
+
 /* Episodes of the first world; runs of version 0.1 may have no other. */
 static void find_first(record *r, const csv *t)
 {

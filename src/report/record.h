@@ -54,6 +54,9 @@ void record_free(record *r);
 /* Smooths its curve over so many episodes; 0: by its length. */
 void record_smooth(record *r, int window);
 
+/* Takes its final return over the last part of its episodes, 1/`share` of them and at least one. */
+void record_end(record *r, int share);
+
 const char *record_get(const record *r, const char *section, const char *key);
 
 /* Which settings two runs are compared by. */

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/os.h"
 #include "report/html.h"
 
 text *sheet_begin(sheet *s)
@@ -26,6 +29,40 @@ void sheet_free(sheet *s)
 {
     text_free(&s->words);
     *s = (sheet){0};
+}
+
+/* Words up to the end of a line; `at` moves past it. */
+static int read_line(sheet *s, const char **at)
+{
+    int n = 0;
+    do {
+        size_t length = strcspn(*at, ",\n");
+        text_add(sheet_begin(s), "%.*s", (int)length, *at);
+        sheet_end(s);
+        n++;
+        *at += length;
+    } while (*(*at)++ == ',');
+    return n;
+}
+
+int sheet_read(sheet *s, const char *path)
+{
+    void *file = NULL;
+    size_t size;
+    int rc = 0, line = 0;
+    TRY(os_read_file(&file, &size, path)); /* ends with a zero byte */
+    for (const char *at = file, *end = at + size; at < end;) {
+        int n = read_line(s, &at);
+        if (line++ == 0) s->columns = n;
+        if (n != s->columns || n > SHEET_MOST)
+            TRY(fans_fail(FANS_EFORMAT, "%s:%d: has %d cells, the first line %d; at most %d are allowed",
+                          path, line, n, s->columns, SHEET_MOST));
+    }
+    if (line < 2) TRY(fans_fail(FANS_EFORMAT, "%s: has no rows", path));
+    TRY(text_done(&s->words));
+out:
+    mem_free(file);
+    return rc;
 }
 
 /* How a form writes a table. */

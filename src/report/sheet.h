@@ -19,6 +19,10 @@ void sheet_end(sheet *s);
 void sheet_word(sheet *s, const char *word);
 void sheet_free(sheet *s);
 
+/* Reads a CSV without quotes. Start from {0}. */
+enum { SHEET_MOST = 9 }; /* columns, at most */
+int sheet_read(sheet *s, const char *path);
+
 void sheet_markdown(const sheet *s, text *out);
 void sheet_latex(const sheet *s, text *out);
 void sheet_html(const sheet *s, text *out);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "base/text.h"
+#include "report/folders.h"
 #include "report/page.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -179,6 +180,47 @@ json_t *store_pack(const store_name *name, const record *r)
     json_decref(system);
     return run;
 }
+
+/* ---- beliefs --------------------------------------------------------------------------------- */
+
+int store_beliefs_path(const char *root, const char *table, const char *config, char *path)
+{
+    if (snprintf(path, FOLDERS_PATH, "%sresults/%s/%s.csv", root, table, config) >= FOLDERS_PATH)
+        return fans_fail(FANS_EIO, "%s: the path is too long", table);
+    return 0;
+}
+
+/* Does the line that follows begin with the same number of an episode? */
+static bool same_episode(const char *line, const char *next)
+{
+    size_t n = strcspn(line, ",") + 1;
+    return !strncmp(line, next, n);
+}
+
+int store_beliefs(const char *from, const char *path)
+{
+    char folder[FOLDERS_PATH];
+    void *file = NULL;
+    text out = {0};
+    size_t size;
+    int rc = 0;
+    TRY(os_read_file(&file, &size, from)); /* ends with a zero byte */
+    for (const char *at = file, *next; *at; at = next) {
+        size_t n = strcspn(at, "\n");
+        next = at + n + (at[n] == '\n');
+        if (!same_episode(at, next)) text_add_n(&out, at, (size_t)(next - at));
+    }
+    TRY(text_done(&out));
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    TRY(os_make_folders(folder));
+    TRY(os_write_file(path, out.s, out.length));
+out:
+    mem_free(file);
+    text_free(&out);
+    return rc;
+}
+
+/* ---- appending ------------------------------------------------------------------------------- */
 
 int store_append(const char *path, const json_t *runs)
 {

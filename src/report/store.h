@@ -35,6 +35,11 @@ typedef struct store_name {
 /* A finished run as data. */
 json_t *store_pack(const store_name *name, const record *r);
 
+/* A run's beliefs are stored beside the runs, a row for every episode: results/TABLE/CONFIG.csv.
+ * `path` is FOLDERS_PATH long. */
+int store_beliefs_path(const char *root, const char *table, const char *config, char *path);
+int store_beliefs(const char *from, const char *path);
+
 /* Adds runs to a file, after those it has. */
 int store_append(const char *path, const json_t *runs);
 

@@ -44,6 +44,7 @@ typedef struct plan_wish {
     const char *out;    /* NULL: runs */
     int seed, seeds;    /* seed -1: the config's */
     int steps;          /* of a run; -1: as configured */
+    bool rounded;       /* ... up to whole episodes; the folder's name says how many */
     bool apart;         /* folders are DIR/CONFIG-ALGO/seed-N even for a single entry */
 } plan_wish;
 #define PLAN_WISH ((plan_wish){.preset = "standard", .seed = -1, .seeds = 1, .steps = -1})

@@ -104,12 +104,14 @@ out:
 static int shorten(maker *m, source *s)
 {
     int horizon = s->task->info.horizon, steps = m->w->steps;
-    if (steps % horizon)
+    if (steps % horizon && !m->w->rounded)
         return fans_fail(FANS_EINVAL, "--steps %d: not a whole number of episodes of %d steps",
                          steps, horizon);
-    text_add(&m->settings, "train.episodes=%d\n", steps / horizon);
+    int episodes = (steps - 1) / horizon + 1;
+    text_add(&m->settings, "train.episodes=%d\n", episodes);
+    if (m->w->rounded) text_add(&m->point, "-train.episodes=%d", episodes);
     s->settings = m->settings.s;
-    return text_done(&m->settings);
+    return text_done(&m->settings) < 0 ? FANS_ENOMEM : text_done(&m->point);
 }
 
 static int add_config(maker *m, const char *path)

@@ -59,8 +59,8 @@ sleep 0.3
 kill -KILL $!
 wait $! 2>/dev/null
 run --out parts >out || complain "after two ends: status $?: $(cat out)"
-for ending in html tex md json; do
-    cmp "whole/tiny.$ending" "parts/tiny.$ending" || complain "tiny.$ending differs after two ends"
+for ending in .html .tex .md .json -figure.svg -figure.pdf; do
+    cmp "whole/tiny$ending" "parts/tiny$ending" || complain "tiny$ending differs after two ends"
 done
 run --out whole >out
 grep -q '^14 runs: 14 done before, 0 done now' out || complain "trained again: $(cat out)"
@@ -72,6 +72,11 @@ grep -qF 'flow, varibad: varibad needs factors that stay for a while' whole/tiny
 grep -qF '<title>A tiny table &amp; more</title>' whole/tiny.html || complain "tiny.html: no title"
 grep -qF 'sac\_100 \%' whole/tiny.tex || complain "tiny.tex: $(cat whole/tiny.tex)"
 if command -v xmllint >/dev/null; then xmllint --noout whole/tiny.html || complain "tiny.html is not well-formed"; fi
+if command -v xmllint >/dev/null; then xmllint --noout whole/tiny-figure.svg || complain "tiny-figure.svg is not well-formed"; fi
+if command -v pdftotext >/dev/null; then
+    pdftotext -layout whole/tiny-figure.pdf - >out || complain "tiny-figure.pdf is not a PDF"
+    grep -q 'sac_100 %' out || complain "tiny-figure.pdf: $(cat out)"
+fi
 if command -v pdflatex >/dev/null; then
     pdflatex -interaction=batchmode -output-directory . whole/tiny.tex >/dev/null || complain "tiny.tex does not compile"
 fi
@@ -88,6 +93,34 @@ grep -qF '7 runs stored' out || complain "a third seed: $(cat out)"
 [ "$(grep -c '"id"' results/tiny.json)" = 21 ] || complain "results/tiny.json has not 21 runs"
 run --out whole --report >out
 grep -E '^Flip +sac ' out | grep -qE '\(3\) .*\(2\) .*holds 0$' || complain "ours and yours: $(cat out)"
+
+# figures: curves; finals over what is varied
+figure() { # TITLE LINES... : a manifest with these lines is drawn, and its figure says TITLE
+    local title=$1
+    shift
+    printf '%s\n' "[table]" "title = $title" "methods = null,sac" "preset = small" "seeds = 2" "$@" >tables/drawn.ini
+    "$fans" reproduce drawn --quiet --out whole >out || complain "$title: status $?: $(cat out)"
+    grep -qF ">$title<" whole/drawn-figure.svg || complain "drawn-figure.svg does not say $title"
+}
+figure "Flip" "figure = curves" "[row.flip]" "label = Flip" "config = flip" "set = $small"
+grep -q '>environment steps<' whole/drawn-figure.svg || complain "no learning curve"
+figure "Varied" "varied = rate" "[row.a]" "x = 0.5" "config = flip" "set = $small" "[row.b]" "x = two" "config = flip" "set = $small; sac.lr=1e-2"
+if ! { grep -q '>two<' whole/drawn-figure.svg && grep -q '>rate<' whole/drawn-figure.svg; }; then complain "no ticks of what is varied"; fi
+
+# the reduced form: shorter runs with folders of their own, and a page that says so
+sed 's/^title = .*/&\nsmall = 900/' tables/tiny.ini >tables/short.ini
+"$fans" reproduce short --quiet --seeds 1 --out whole >out || complain "short: status $?: $(cat out)"
+[ -s whole/small/flip-varibad-*train.episodes=5/seed-0/result.json ] || complain "short: $(ls whole/small)"
+grep -qF 'This is the reduced form: every run has only 900 steps' whole/short.html || complain "short.html does not say that it is reduced"
+
+# a table of data has no runs
+printf '%s\n' 'step,ms' 'one,2.5' >results/data.csv
+printf '%s\n' '[table]' 'title = Data' 'data = data.csv' 'command = measure & store' >tables/data.ini
+"$fans" reproduce data --out whole >out || complain "data: status $?: $(cat out)"
+grep -qE '^one +2.5' out || complain "data: $(cat out)"
+if ! { grep -qF '<td>2.5' whole/data.html && grep -qF 'measure &amp; store' whole/data.html; }; then complain "data.html: no data"; fi
+echo one,2,3 >>results/data.csv
+refuses 1 "results/data.csv:3: has 3 cells, the first line 2" reproduce data
 
 # scripts for many machines; misuse
 accepts 'jobs/tiny.slurm: 2 jobs' reproduce tiny --out jobs --emit slurm --per 7
