@@ -62,13 +62,14 @@ static int list_table(price *p, const manifest *m, const char *root)
     TRY(cost_of(p->gpu, m, root, m->o.seeds, 0, &gpu));
     write_cost(&core, cores, sizeof cores);
     write_cost(&gpu, gpus, sizeof gpus);
-    table_row(&p->out, m->name, *m->o.where ? m->o.where : "ours", runs, cores, gpus, m->o.title, note);
+    table_row(&p->out, m->name, *m->o.where ? m->o.where : "ours", runs, cores, gpus, m->o.title,
+              note);
     json_array_append_new(
-        p->all,
-        json_pack("{s:s, s:s, s:s, s:i, s:{s:f, s:i}, s:{s:f, s:i}, s:s, s:s}", "name", m->name,
-                  "title", m->o.title, "where", m->o.where, "runs", runs_of(m), "small", "core_hours",
-                  core.seconds / 3600, "runs", core.runs, "gpu", "hours", gpu.seconds / 3600, "runs",
-                  gpu.runs, "cost", m->o.cost, "missing", m->o.missing));
+        p->all, json_pack("{s:s, s:s, s:s, s:i, s:{s:f, s:i}, s:{s:f, s:i}, s:s, s:s}", "name",
+                          m->name, "title", m->o.title, "where", m->o.where, "runs", runs_of(m),
+                          "small", "core_hours", core.seconds / 3600, "runs", core.runs, "gpu",
+                          "hours", gpu.seconds / 3600, "runs", gpu.runs, "cost", m->o.cost,
+                          "missing", m->o.missing));
 out:
     return rc;
 }
@@ -85,10 +86,11 @@ static int print_list(const manifest_list *l, const char *json)
     for (int i = 0; i < l->count; i++) TRY(list_table(&p, l->items[i], root));
     TRY(cli_write_json(json, json_pack("{s:O}", "tables", p.all)));
     TRY(table_print(&p.out));
-    printf("core h: of --preset small --seeds %d; GPU h: of all runs on an H200; in brackets: of as "
-           "many runs, the others were not measured (results/cost)\n"
-           "Fig. 1, A1 and A8 are drawings, Tables A3 to A5 settings: they have no results.\n",
-           LIST_SEEDS);
+    printf(
+        "core h: of --preset small --seeds %d; GPU h: of all runs on an H200; in brackets: of as "
+        "many runs, the others were not measured (results/cost)\n"
+        "Fig. 1, A1 and A8 are drawings, Tables A3 to A5 settings: they have no results.\n",
+        LIST_SEEDS);
 out:
     json_decref(p.core);
     json_decref(p.gpu);

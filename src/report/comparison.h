@@ -22,7 +22,7 @@ typedef struct comparison {
     const manifest *m;
     const char *preset, *root;  /* of its runs; what manifest_root says */
     bool drawn;                 /* its figure is beside it: NAME-figure.svg and .pdf */
-    int reduced; /* steps of a run, in the table's reduced form; else 0 */
+    int reduced;                /* steps of a run, in the table's reduced form; else 0 */
     sheet data;                 /* of a table without runs: see manifest_options */
     comparison_cell *cells;     /* [rows][columns] */
     const char **told;          /* [columns] */

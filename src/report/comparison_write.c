@@ -35,8 +35,7 @@ static void write_spread(text *out, const method *m)
 static void write_mark(text *out, const comparison *c, source_kind from, int row, const method *m)
 {
     const contest *t = &c->from[from].list[row];
-    double p = m ? comparison_p(c, from, row, m) : NAN;
-    if (!(p < LEVEL)) return;
+    if (!m || !(comparison_p(c, from, row, m) < LEVEL)) return;
     for (size_t i = 0; i < t->count; i++) {
         const method *fans = &t->methods[i];
         if (strcmp(fans->runs[0]->algo, "fans") != 0) continue;

@@ -74,7 +74,8 @@ int cost_of(const json_t *costs, const manifest *m, const char *root, int seeds,
             double measured = json_number_value(json_object_get(one, "steps")),
                    share = steps ? steps / measured : share_of(&m->rows[i]);
             *(one ? &out->runs : &out->unknown) += seeds;
-            if (one) out->seconds += seeds * share * json_number_value(json_object_get(one, "seconds"));
+            if (one)
+                out->seconds += seeds * share * json_number_value(json_object_get(one, "seconds"));
         }
     }
 out:

@@ -3,7 +3,8 @@
  *     {"preset": "small", "device": "cpu", "command": …, "costs": [
  *     {"env": "half_cheetah", "algo": "sac", "steps": 10000, "seconds": 6.0}, …]}
  *
- * Seconds are of a core, or of a GPU that trains many runs side by side: its time by their number. */
+ * Seconds are of a core, or of a GPU that trains many runs side by side: its time by their number.
+ */
 #ifndef REPORT_COST_H
 #define REPORT_COST_H
 

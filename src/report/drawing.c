@@ -14,7 +14,7 @@
 #include "report/panel.h"
 #include "report/store.h"
 
-enum { MOST = 64 }; /* series and ticks */
+enum { MOST = 64 };               /* series and ticks */
 enum { WIDTH = 397, ACROSS = 3 }; /* points: the width of a page's text; panels in a row */
 enum { LEFT = 32, RIGHT = 6, ABOVE = 16, BELOW = 24, LEGEND = 12 };
 
@@ -40,19 +40,26 @@ typedef struct page {
     int panels, next;         /* of the panels; ACROSS in a row */
     double width, height;     /* of a panel with its names */
     double top;               /* below the legend */
-    const char *series[MOST];   /* what colours stand for, by number; NULL: not drawn */
+    const char *series[MOST]; /* what colours stand for, by number; NULL: not drawn */
     const char *const *ticks; /* what is varied, as words */
     int tick_count;
 } page;
 
 static panel next_panel(page *p)
 {
-    int i = p->next++;
+    int i = p->next++, row = i / ACROSS;
     return (panel){.ink = &p->ink,
                    .x = LEFT + (i % ACROSS) * p->width,
-                   .y = p->top + ABOVE + (i / ACROSS) * p->height,
+                   .y = p->top + ABOVE + row * p->height,
                    .width = p->width - LEFT - RIGHT,
                    .height = p->height - ABOVE - BELOW};
+}
+
+static int count_series(const page *p)
+{
+    int n = 0;
+    for (int i = 0; i < MOST; i++) n += p->series[i] != NULL;
+    return n;
 }
 
 /* ---- legend ---------------------------------------------------------------------------------- */
@@ -75,7 +82,8 @@ static double write_legend(page *p, bool draw)
             ink_pen pen = pen_of(i);
             pen.width = 2;
             ink_line(&p->ink, pen, xs, ys, 2);
-            ink_text(&p->ink, (ink_style){PANEL_TEXT, INK_BLACK, INK_LEFT, false}, x + 12, y, p->series[i]);
+            ink_text(&p->ink, (ink_style){PANEL_TEXT, INK_BLACK, INK_LEFT, false}, x + 12, y,
+                     p->series[i]);
         }
         x += length;
     }
@@ -96,12 +104,18 @@ static void lay_out(page *p)
 
 /* ---- learning curves ------------------------------------------------------------------------- */
 
+/* A panel is too small to show more than every second point. */
 static void draw_curve(const panel *at, const curve *c, int number)
 {
-    double low[CURVE_POINTS], high[CURVE_POINTS];
-    for (int k = 0; k < c->n; k++) low[k] = c->mean[k] - c->sd[k], high[k] = c->mean[k] + c->sd[k];
-    panel_band(at, ink_colour(number), c->x, low, high, c->n);
-    panel_line(at, pen_of(number), c->x, c->mean, c->n);
+    double x[CURVE_POINTS], mean[CURVE_POINTS], low[CURVE_POINTS], high[CURVE_POINTS];
+    int n = 0;
+    for (int k = 0; k < c->n; k++) {
+        if (k % 2 && k + 1 < c->n) continue;
+        x[n] = c->x[k], mean[n] = c->mean[k];
+        low[n] = c->mean[k] - c->sd[k], high[n++] = c->mean[k] + c->sd[k];
+    }
+    panel_band(at, ink_colour(number), x, low, high, n);
+    panel_line(at, pen_of(number), x, mean, n);
 }
 
 static int draw_curves(page *p, const contest *t)
@@ -145,7 +159,7 @@ static void draw_finals(page *p, const contest *t)
     double low = INFINITY, high = -INFINITY;
     int n = 1;
     for (size_t i = 0; i < t->count; i++) widen(&t->methods[i], &low, &high);
-    for (int k = 0; k < MOST; k++) n += p->series[k] != NULL;
+    n += count_series(p);
     panel at = next_panel(p);
     at.across = (axis){0.3, n - 0.3, 1e6, NULL}, at.up = axis_over(low, high, 4);
     panel_begin(&at, t->label, "", p->next % ACROSS == 1 ? "final return" : "");
@@ -253,11 +267,13 @@ static void draw_maps(page *p, const beliefs *b, const char *label)
     snprintf(title, sizeof title, "%s: truth", label);
     panel_heat(&at, truth, n, title, first, last);
     at = next_panel(p);
-    snprintf(title, sizeof title, "belief, correlation %.2f", beliefs_correlation(truth, belief, n));
+    snprintf(title, sizeof title, "belief, correlation %.2f",
+             beliefs_correlation(truth, belief, n));
     panel_heat(&at, belief, n, title, first, last);
 }
 
-/* The truth as a stair, and what a linear map reads from the belief as dots, in the last episodes. */
+/* The truth as a stair, and what a linear map reads from the belief as dots, in the last episodes.
+ */
 static int draw_trace(page *p, const beliefs *b, int factor)
 {
     enum { TRACE = 120 };
@@ -342,7 +358,8 @@ static int draw_row(page *p, int row, bool varied)
     return 0;
 }
 
-/* Words that rows, or else columns, have as their `x`. Returns which: -1 rows, 1 columns, 0 none. */
+/* Words that rows, or else columns, have as their `x`. Returns which: -1 rows, 1 columns, 0 none.
+ */
 static int find_ticks(const manifest *m, const char **ticks, int *n)
 {
     for (int i = 0; i < m->row_count; i++) add_tick(ticks, n, m->rows[i].o.x);
@@ -365,8 +382,9 @@ int drawing_of(const comparison *c, ink_form form, text *out)
     page p = {.c = c, .ink = {.form = form}, .ticks = ticks};
     int varied = find_ticks(c->m, ticks, &p.tick_count), rc = 0;
     TRY(p.panels = count_panels(c, varied));
-    if (!p.panels) return 0;
     if (c->m->o.figure != FIGURE_BELIEFS) name_series(&p, varied > 0);
+    bool alone = c->m->o.figure == FIGURE_FINALS && !varied && count_series(&p) < 2;
+    if (!p.panels || alone) return 0;
     lay_out(&p);
     if (varied < 0) draw_varied(&p, -1);
     for (int i = 0; varied >= 0 && i < c->m->row_count; i++) TRY(draw_row(&p, i, varied > 0));

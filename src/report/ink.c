@@ -28,9 +28,9 @@ static void pdf_colour(ink *k, unsigned colour, const char *operator)
 static void add_point(ink *k, bool move, double x, double y)
 {
     if (k->form == INK_SVG)
-        text_add(&k->body, "%c%.2f %.2f", move ? 'M' : 'L', x, y);
+        text_add(&k->body, "%c%.1f %.1f", move ? 'M' : 'L', x, y);
     else
-        text_add(&k->body, "%.2f %.2f %c\n", x, y, move ? 'm' : 'l');
+        text_add(&k->body, "%.1f %.1f %c\n", x, y, move ? 'm' : 'l');
 }
 
 static void add_points(ink *k, const double *x, const double *y, int n)
@@ -112,11 +112,11 @@ void ink_dot(ink *k, unsigned colour, double opacity, double x, double y, double
 
 /* Of Helvetica's printable ASCII, in thousandths of its size. */
 static const short widths[] = {
-    278, 278,  355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
-    556, 556,  556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
-    611, 778,  722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667,
-    667, 611,  278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500,
-    222, 833,  556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584};
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
+    556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
+    611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667,  611, 722, 667, 944, 667,
+    667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278,  556, 556, 222, 222, 500,
+    222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500,  500, 334, 260, 334, 584};
 
 /* Bytes of the next character, and its code in WinAnsi, where \1 is made the true minus. */
 static int next_letter(const char *s, unsigned char *code)
@@ -124,7 +124,8 @@ static int next_letter(const char *s, unsigned char *code)
     static const struct {
         const char *utf8;
         unsigned char code;
-    } known[] = {{"−", 1}, {"±", 0xB1}, {"–", 0x96}, {"…", 0x85}, {"²", 0xB2}, {"·", 0xB7}, {"×", 0xD7}};
+    } known[] = {{"−", 1},    {"±", 0xB1}, {"–", 0x96}, {"…", 0x85},
+                 {"²", 0xB2}, {"·", 0xB7}, {"×", 0xD7}};
     int n = 1;
     *code = (unsigned char)*s;
     if (*code < 0x80) return n;
@@ -165,7 +166,9 @@ static void pdf_string(ink *k, const char *s)
 
 static void pdf_text(ink *k, ink_style style, double x, double y, const char *s)
 {
-    double back = ink_length(style.size, s) * (style.align == INK_LEFT ? 0 : style.align == INK_MIDDLE ? 0.5 : 1);
+    double back = ink_length(style.size, s) * (style.align == INK_LEFT     ? 0
+                                               : style.align == INK_MIDDLE ? 0.5
+                                                                           : 1);
     text_add(&k->body, "/S%d gs\n", SHADES);
     pdf_colour(k, style.colour, "rg");
     text_add(&k->body, "BT /F %.2f Tf ", style.size);
@@ -184,8 +187,9 @@ void ink_text(ink *k, ink_style style, double x, double y, const char *s)
         pdf_text(k, style, x, y, s);
         return;
     }
-    text_add(&k->body, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.2f\" fill=\"#%06x\" text-anchor=\"%s\"", x, y,
-             style.size, style.colour, anchors[style.align]);
+    text_add(&k->body,
+             "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.2f\" fill=\"#%06x\" text-anchor=\"%s\"", x,
+             y, style.size, style.colour, anchors[style.align]);
     if (style.up) text_add(&k->body, " transform=\"rotate(-90 %.2f %.2f)\"", x, y);
     text_add(&k->body, ">");
     html_text(&k->body, s);
@@ -197,7 +201,8 @@ void ink_text(ink *k, ink_style style, double x, double y, const char *s)
 static void svg_end(const ink *k, text *out)
 {
     text_add(out,
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0fpt\" height=\"%.0fpt\" viewBox=\"0 0 %.0f %.0f\" "
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0fpt\" height=\"%.0fpt\" "
+             "viewBox=\"0 0 %.0f %.0f\" "
              "font-family=\"Helvetica, Arial, 'Liberation Sans', sans-serif\">\n"
              "<path fill=\"#fff\" d=\"M0 0h%.0fv%.0fh-%.0fz\"/>\n",
              k->width, k->height, k->width, k->height, k->width, k->height, k->width);
@@ -238,8 +243,9 @@ static void pdf_end(const ink *k, text *out)
     add_states(out);
     text_add(out, ">> >>\nendobj\n");
     begin_object(out, places, FONT);
-    text_add(out, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding\n<< /Type /Encoding "
-                  "/BaseEncoding /WinAnsiEncoding /Differences [1 /minus] >> >>\nendobj\n");
+    text_add(out,
+             "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding\n<< /Type /Encoding "
+             "/BaseEncoding /WinAnsiEncoding /Differences [1 /minus] >> >>\nendobj\n");
     begin_object(out, places, CONTENT);
     text_add(out, "<< /Length %zu >>\nstream\n%s", k->body.length + (size_t)n, turn);
     text_add_n(out, k->body.s, k->body.length);
@@ -247,8 +253,8 @@ static void pdf_end(const ink *k, text *out)
     size_t table = out->length;
     text_add(out, "xref\n0 %d\n0000000000 65535 f \n", OBJECTS);
     for (int i = 1; i < OBJECTS; i++) text_add(out, "%010zu 00000 n \n", places[i]);
-    text_add(out, "trailer\n<< /Size %d /Root %d 0 R >>\nstartxref\n%zu\n%%%%EOF\n", OBJECTS, CATALOG,
-             table);
+    text_add(out, "trailer\n<< /Size %d /Root %d 0 R >>\nstartxref\n%zu\n%%%%EOF\n", OBJECTS,
+             CATALOG, table);
 }
 
 void ink_end(ink *k, text *out)

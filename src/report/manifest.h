@@ -23,20 +23,20 @@
 
 enum { FIGURE_FINALS, FIGURE_CURVES, FIGURE_BELIEFS }; /* figure */
 
-#define MANIFEST_OPTIONS(X)                                                  \
-    X(TEXT, title, "", "what it shows")                                      \
-    X(TEXT, where, "", "its place in the paper; none: ours")                 \
-    X(TEXT, note, "", "what a reader must know to compare")                  \
-    X(TEXT, missing, "", "why it cannot be reproduced yet; none: it can")    \
-    X(TEXT, data, "", "a CSV of results/ that is the table: it has no runs") \
-    X(TEXT, command, "", "what measures its data")                           \
-    X(TEXT, cost, "", "what a measured run of it took, on which machine")    \
-    X(TEXT, methods, "", "algorithms, a column each: sac,fans,oracle")       \
-    X(TEXT, preset, "standard", "preset of every run; --preset replaces it") \
+#define MANIFEST_OPTIONS(X)                                                        \
+    X(TEXT, title, "", "what it shows")                                            \
+    X(TEXT, where, "", "its place in the paper; none: ours")                       \
+    X(TEXT, note, "", "what a reader must know to compare")                        \
+    X(TEXT, missing, "", "why it cannot be reproduced yet; none: it can")          \
+    X(TEXT, data, "", "a CSV of results/ that is the table: it has no runs")       \
+    X(TEXT, command, "", "what measures its data")                                 \
+    X(TEXT, cost, "", "what a measured run of it took, on which machine")          \
+    X(TEXT, methods, "", "algorithms, a column each: sac,fans,oracle")             \
+    X(TEXT, preset, "standard", "preset of every run; --preset replaces it")       \
     X(INT, seeds, 10, 1, 100000, "seeds per cell, from 0 on; --seeds replaces it") \
-    X(INT, small, 0, 0, 1000000000,                                          \
-      "its reduced form: steps of a run with --preset small; 0: there is none") \
-    X(CHOICE, figure, 0, "finals|curves|beliefs", "what its figure draws")      \
+    X(INT, small, 0, 0, 1000000000,                                                \
+      "its reduced form: steps of a run with --preset small; 0: there is none")    \
+    X(CHOICE, figure, 0, "finals|curves|beliefs", "what its figure draws")         \
     X(TEXT, varied, "", "what `x` of rows or columns is; finals are drawn over it")
 OPTIONS_STRUCT(manifest_options, MANIFEST_OPTIONS)
 

@@ -42,8 +42,7 @@ static void draw_ticks(const panel *p)
     ink_style left = {PANEL_TICKS, INK_SOFT, INK_RIGHT, false},
               below = {PANEL_TICKS, INK_SOFT, INK_MIDDLE, false};
     for (int i = 0; i < axis_ticks(p->up); i++) {
-        double t = axis_tick(p->up, i), y[] = {up(p, t), up(p, t)},
-               x[] = {p->x, p->x + p->width};
+        double t = axis_tick(p->up, i), y[] = {up(p, t), up(p, t)}, x[] = {p->x, p->x + p->width};
         ink_line(p->ink, (ink_pen){INK_GRID, 0.5, false}, x, y, 2);
         write_tick(p, p->up, t, left, p->x - 3, y[0] + 0.35 * PANEL_TICKS);
     }
@@ -57,13 +56,15 @@ static void draw_ticks(const panel *p)
 static void write_title(const panel *p, const char *title)
 {
     double room = p->width, length = ink_length(PANEL_TEXT, title);
-    ink_style style = {length > room ? PANEL_TEXT * room / length : PANEL_TEXT, INK_BLACK, INK_LEFT, false};
+    ink_style style = {length > room ? PANEL_TEXT * room / length : PANEL_TEXT, INK_BLACK, INK_LEFT,
+                       false};
     ink_text(p->ink, style, p->x, p->y - 4, title);
 }
 
 void panel_begin(const panel *p, const char *title, const char *name, const char *up_name)
 {
-    ink_style style = {PANEL_TICKS, INK_SOFT, INK_MIDDLE, false}, turned = {PANEL_TICKS, INK_SOFT, INK_MIDDLE, true};
+    ink_style style = {PANEL_TICKS, INK_SOFT, INK_MIDDLE, false},
+              turned = {PANEL_TICKS, INK_SOFT, INK_MIDDLE, true};
     draw_ticks(p);
     write_title(p, title);
     ink_text(p->ink, style, p->x + p->width / 2, p->y + p->height + 2 * PANEL_TICKS + 4, name);
@@ -87,7 +88,8 @@ void panel_stair(const panel *p, ink_pen pen, const double *x, const double *y, 
     double xs[POINTS], ys[POINTS];
     int count = 0;
     for (int i = 0; i < n && count + 2 <= POINTS; i++) {
-        double from = i ? (x[i - 1] + x[i]) / 2 : x[i], to = i + 1 < n ? (x[i] + x[i + 1]) / 2 : x[i];
+        double from = i ? (x[i - 1] + x[i]) / 2 : x[i],
+               to = i + 1 < n ? (x[i] + x[i + 1]) / 2 : x[i];
         xs[count] = across(p, from), ys[count++] = up(p, y[i]);
         xs[count] = across(p, to), ys[count++] = up(p, y[i]);
     }
@@ -133,7 +135,9 @@ static void draw_cells(const panel *p, const double *row, int n, double y, doubl
     for (int j = 0, k; j < n; j = k) {
         int shade = shade_of(row[j], most);
         for (k = j; k < n && shade_of(row[k], most) == shade;) k++;
-        if (shade) ink_box(p->ink, INK_HOT, (double)shade / SHADES, p->x + j * size, y, (k - j) * size, p->height / n);
+        if (shade)
+            ink_box(p->ink, INK_HOT, (double)shade / SHADES, p->x + j * size, y, (k - j) * size,
+                    p->height / n);
     }
 }
 
@@ -142,7 +146,8 @@ void panel_heat(const panel *p, const double *cells, int n, const char *title, c
 {
     double most = 0, x1 = p->x + p->width, y1 = p->y + p->height;
     double xs[] = {p->x, x1, x1, p->x, p->x}, ys[] = {p->y, p->y, y1, y1, p->y};
-    ink_style right = {PANEL_TICKS, INK_SOFT, INK_RIGHT, false}, left = {PANEL_TICKS, INK_SOFT, INK_LEFT, false};
+    ink_style right = {PANEL_TICKS, INK_SOFT, INK_RIGHT, false},
+              left = {PANEL_TICKS, INK_SOFT, INK_LEFT, false};
     for (int i = 0; i < n * n; i++) most = fmax(most, cells[i]);
     for (int i = 0; i < n; i++) draw_cells(p, cells + i * n, n, p->y + i * p->height / n, most);
     ink_line(p->ink, (ink_pen){INK_GRID, 0.5, false}, xs, ys, 5);

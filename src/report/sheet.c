@@ -55,8 +55,9 @@ int sheet_read(sheet *s, const char *path)
         int n = read_line(s, &at);
         if (line++ == 0) s->columns = n;
         if (n != s->columns || n > SHEET_MOST)
-            TRY(fans_fail(FANS_EFORMAT, "%s:%d: has %d cells, the first line %d; at most %d are allowed",
-                          path, line, n, s->columns, SHEET_MOST));
+            TRY(fans_fail(FANS_EFORMAT,
+                          "%s:%d: has %d cells, the first line %d; at most %d are allowed", path,
+                          line, n, s->columns, SHEET_MOST));
     }
     if (line < 2) TRY(fans_fail(FANS_EFORMAT, "%s: has no rows", path));
     TRY(text_done(&s->words));
