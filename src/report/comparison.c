@@ -27,7 +27,7 @@ static int make_rows(contests *to, const manifest *m)
 int comparison_new(comparison *c, const manifest *m)
 {
     int rc = 0;
-    *c = (comparison){.m = m, .preset = m->o.preset};
+    *c = (comparison){.m = m, .preset = m->o.preset, .root = ""};
     c->cells = mem_alloc((size_t)(m->row_count * m->column_count) * sizeof *c->cells);
     c->told = mem_alloc((size_t)m->column_count * sizeof *c->told);
     TRY(c->cells && c->told ? 0 : FANS_ENOMEM);
