@@ -123,6 +123,31 @@ out:
     return rc;
 }
 
+/* An episode has ended where none is seen to continue. The prior's state is carried on, so it also
+ * knows episodes from before the last `recall`. */
+static int tick_lilac(void *self, const context_batch *b, tick *t, nn_var *numbers)
+{
+    const lilac *l = self;
+    nn_var lived = t->in[TICK_seen];
+    tick_slot *obs = tick_carry(t, "obs before", nn_shape_of(t->in[TICK_obs]).D);
+    tick_slot *sum = tick_carry(t, "sum of codes", l->n), *steps = tick_carry(t, "steps", 1);
+    tick_slot *prior = tick_carry(t, "prior", 2 * l->n), *latent = tick_carry(t, "latent", l->n);
+    seen step = see_steps(&l->units, obs->before, t->in[TICK_last_action], t->in[TICK_reward],
+                          t->in[TICK_obs]);
+    nn_var ended = nn_mul(tick_not(lived), nn_clip(steps->before, 0, 1));
+    nn_var mean = nn_mul(sum->before, tick_inverse(t, nn_clip(steps->before, 1, 1e9)));
+    nn_var states = lilac_record_states(&l->net, mean, prior->before);
+    nn_var code = nn_mul(lilac_record_codes(&l->net, step), lived);
+    (void)b;
+    obs->after = t->in[TICK_obs];
+    sum->after = nn_add(nn_mul(sum->before, tick_not(ended)), code);
+    steps->after = nn_add(nn_mul(steps->before, tick_not(ended)), lived);
+    prior->after = tick_choose(ended, states, prior->before);
+    latent->after = tick_choose(ended, lilac_record_expected(&l->net, states), latent->before);
+    *numbers = latent->after;
+    return 0;
+}
+
 static void show(const void *self, int replica, units obs, units latent)
 {
     const lilac *l = self;
@@ -382,6 +407,7 @@ static context context_of(lilac *l)
                      .free = free_lilac,
                      .start = start,
                      .note = note,
+                     .tick = tick_lilac,
                      .record = record,
                      .plan = plan,
                      .ready = ready,

@@ -110,6 +110,28 @@ static int note(void *self, const fans_moment *before, const float *action, cons
     return 0;
 }
 
+/* The same, but each step is coded once: while the agent acts, the coder does not change. */
+static int tick_zeus(void *self, const context_batch *b, tick *t, nn_var *numbers)
+{
+    const zeus *z = self;
+    int n = z->o->latents, older = z->k - 1;
+    nn_var lived = t->in[TICK_seen];
+    tick_slot *obs = tick_carry(t, "obs before", z->d);
+    tick_slot *codes = tick_carry(t, "codes", z->k * n), *count = tick_carry(t, "count", 1);
+    seen step = see_steps(&z->units, obs->before, t->in[TICK_last_action], t->in[TICK_reward],
+                          t->in[TICK_obs]);
+    nn_list all = NN_IN(zeus_record_codes(&z->net, step));
+    (void)b;
+    if (older > 0) all.var[all.count++] = nn_slice(codes->before, 0, older * n);
+    obs->after = t->in[TICK_obs];
+    codes->after = tick_choose(lived, nn_concat(all), codes->before);
+    count->after = nn_clip(nn_add(count->before, lived), 0, z->k);
+    nn_var sum = nn_slice(codes->after, 0, n);
+    for (int k = 1; k < z->k; k++) sum = nn_add(sum, nn_slice(codes->after, k * n, n));
+    *numbers = nn_mul(sum, tick_inverse(t, nn_clip(count->after, 1, MOST)));
+    return 0;
+}
+
 /* ---- batches --------------------------------------------------------------------------------- */
 
 static void fill_past(const zeus *z, int replica, const int32_t *rows, const past *p)
@@ -265,6 +287,7 @@ static int open_zeus(void **out, const fans_algo_setup *setup)
                  .start = start,
                  .look = look,
                  .note = note,
+                 .tick = tick_zeus,
                  .record = record,
                  .plan = plan,
                  .ready = ready,

@@ -103,29 +103,35 @@ void fans_config_free(fans_config *c)
     mem_free(c);
 }
 
-static int add(fans_config *c, const char *key, const char *value)
+/* The settings with this one, which replaces an older one of the key. */
+static int put_setting(const char *settings, const char *key, const char *value, text *out)
 {
+    size_t n = strlen(key);
     if (strpbrk(key, "=\n") || strchr(value, '\n'))
         return fans_fail(FANS_EINVAL, "fans_config_set: no line ends, and no '=' in the key");
-    text_add(&c->settings, "%s=%s\n", key, value);
-    return text_done(&c->settings);
+    for (const char *line = settings ? settings : "", *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        if (!strncmp(line, key, n) && line[n] == '=') continue;
+        text_add_n(out, line, (size_t)(end + 1 - line));
+    }
+    text_add(out, "%s=%s\n", key, value);
+    return text_done(out);
 }
 
 int fans_config_set(fans_config *c, const char *key, const char *value)
 {
     int rc = ENTER(c, HANDLE_CONFIG);
     if (rc < 0) return rc;
-    size_t before = c->settings.length;
+    text before = c->settings, after = {0};
     TRY(CHECK_POINTER(key));
     TRY(CHECK_POINTER(value));
-    TRY(add(c, key, value));
+    TRY(put_setting(before.s, key, value, &after));
+    c->settings = after;
     TRY(check(c));
+    after = before;
 out:
-    if (rc < 0 && c->settings.s) {
-        c->settings.s[before] = 0;
-        c->settings.length = before;
-        c->settings.failed = false;
-    }
+    if (rc < 0) c->settings = before;
+    text_free(&after);
     return handle_leave(c, rc);
 }
 

@@ -1,4 +1,4 @@
-/* life.c - acting by a policy's program, a row at a time.
+/* life.c - acting by a policy's program.
  *
  * A tick of a program takes in the last step's outcome and acts. So `observe` only notes the
  * outcome, and the next `act` runs the tick. Where act gets another observation than the one that
@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { MOST_ROWS = 1 << 20 };
+enum { MOST_ROWS = 1 << 20, AT_ONCE = 16 }; /* rows: of a life; in one run of the program */
 
 struct fans_life {
     handle handle;
@@ -19,7 +19,8 @@ struct fans_life {
     const program_shape *shape;
     int n, obs, act, belief; /* widths */
     bool acted;
-    float *in, *out, *work; /* of one tick */
+    int at_once;
+    float *in, *out, *work; /* (at_once, ·): of a tick */
     float *state;           /* (n, state) */
     float *beliefs;         /* (n, belief) */
     rng *noise;             /* [n] */
@@ -38,10 +39,11 @@ static int declare(fans_life *l)
     struct {
         float **slot;
         int rows, width;
-    } arrays[] = {
-        {&l->in, 1, z->inputs},      {&l->out, 1, z->outputs},       {&l->work, 1, z->work},
-        {&l->state, l->n, z->state}, {&l->beliefs, l->n, l->belief}, {&l->did, l->n, l->act},
-        {&l->reward, l->n, 1},       {&l->terminated, l->n, 1},      {&l->next_obs, l->n, l->obs}};
+    } arrays[] = {{&l->in, l->at_once, z->inputs}, {&l->out, l->at_once, z->outputs},
+                  {&l->work, l->at_once, z->work}, {&l->state, l->n, z->state},
+                  {&l->beliefs, l->n, l->belief},  {&l->did, l->n, l->act},
+                  {&l->reward, l->n, 1},           {&l->terminated, l->n, 1},
+                  {&l->next_obs, l->n, l->obs}};
     int rc = 0;
     TRY(arena_new(&l->memory));
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -65,6 +67,7 @@ int fans_life_new(fans_life **out, const fans_policy *p, int n, uint64_t seed)
     TRY(handle_begin(&l->handle, HANDLE_LIFE));
     l->shape = program_shape_of(p->program);
     l->n = n;
+    l->at_once = n < AT_ONCE ? n : AT_ONCE;
     l->obs = l->shape->in[TICK_obs].width;
     l->act = l->shape->out[TICK_actions].width;
     l->belief = l->shape->out[TICK_belief].width;
@@ -89,44 +92,71 @@ void fans_life_free(fans_life *l)
 
 /* ---- acting ---------------------------------------------------------------------------------- */
 
-static void set(fans_life *l, int which, const float *from)
+static void set(const fans_life *l, int at, int which, const float *from)
 {
     program_field f = l->shape->in[which];
-    memcpy(l->in + f.at, from, (size_t)f.width * sizeof *from);
+    memcpy(l->in + at * l->shape->inputs + f.at, from, (size_t)f.width * sizeof *from);
 }
 
-static void run_tick(fans_life *l, int row, const float *obs, bool seen, bool change, bool last)
+/* The inputs of a row's tick become number `at` of those that run together. */
+static void set_tick(const fans_life *l, int at, int row, const float *obs, bool seen, bool change,
+                     bool last)
 {
     const float none = 0, one = 1;
-    set(l, TICK_obs, obs);
-    set(l, TICK_last_action, l->did + (size_t)row * (size_t)l->act);
-    set(l, TICK_reward, &l->reward[row]);
-    set(l, TICK_terminated, last ? &l->terminated[row] : &none);
-    set(l, TICK_change, change ? &one : &none);
-    set(l, TICK_seen, seen ? &one : &none);
-    program_step(l->policy->program, l->in, l->state + (size_t)row * (size_t)l->shape->state,
-                 l->out, l->work);
+    set(l, at, TICK_obs, obs);
+    set(l, at, TICK_last_action, l->did + (size_t)row * (size_t)l->act);
+    set(l, at, TICK_reward, &l->reward[row]);
+    set(l, at, TICK_terminated, last ? &l->terminated[row] : &none);
+    set(l, at, TICK_change, change ? &one : &none);
+    set(l, at, TICK_seen, seen ? &one : &none);
 }
 
-/* The tick before an action; another one before it where an episode has ended in between. */
-static void live(fans_life *l, int row, const float *obs, bool change)
+static void run_ticks(const fans_life *l, int first, int count)
+{
+    program_step(l->policy->program, count, l->in,
+                 l->state + (size_t)first * (size_t)l->shape->state, l->out, l->work);
+}
+
+/* Where an episode has ended since the last action, its last observation has a tick of its own. */
+static void end_episode(fans_life *l, int row, const float *obs)
 {
     const float *next = l->next_obs + (size_t)row * (size_t)l->obs;
-    bool seen = l->seen[row], last = l->terminated[row] > 0;
-    last = seen && (last || memcmp(next, obs, (size_t)l->obs * sizeof *obs));
-    if (last) run_tick(l, row, next, true, false, true);
-    run_tick(l, row, obs, seen && !last, change, false);
+    bool ended = l->terminated[row] > 0 || memcmp(next, obs, (size_t)l->obs * sizeof *obs);
+    if (!l->seen[row] || !ended) return;
+    set_tick(l, 0, row, next, true, false, true);
+    run_ticks(l, row, 1);
     l->seen[row] = 0;
 }
 
-static void choose(fans_life *l, int row, bool explore, float *action)
+/* The ticks before the actions of some rows. */
+static void live(fans_life *l, int first, int count, const float *obs, const uint8_t *change)
 {
-    const float *best = l->out + l->shape->out[TICK_actions].at;
-    const float *mean = l->out + l->shape->out[TICK_mean].at;
-    const float *log_std = l->out + l->shape->out[TICK_log_std].at;
+    for (int i = first; i < first + count; i++) end_episode(l, i, obs + (size_t)i * (size_t)l->obs);
+    for (int i = first; i < first + count; i++) {
+        set_tick(l, i - first, i, obs + (size_t)i * (size_t)l->obs, l->seen[i], change && change[i],
+                 false);
+        l->seen[i] = 0;
+    }
+    run_ticks(l, first, count);
+}
+
+static void choose(fans_life *l, int row, const float *out, bool explore, float *action)
+{
+    const float *best = out + l->shape->out[TICK_actions].at;
+    const float *mean = out + l->shape->out[TICK_mean].at;
+    const float *log_std = out + l->shape->out[TICK_log_std].at;
     for (int k = 0; k < l->act; k++)
         action[k] = explore ? tanhf(mean[k] + expf(log_std[k]) * (float)rng_normal(&l->noise[row]))
                             : best[k];
+}
+
+/* What came of the tick of a row. */
+static void take(fans_life *l, int row, const float *out, bool explore, float *action)
+{
+    choose(l, row, out, explore, action);
+    memcpy(l->did + (size_t)row * (size_t)l->act, action, (size_t)l->act * sizeof *action);
+    memcpy(l->beliefs + (size_t)row * (size_t)l->belief, out + l->shape->out[TICK_belief].at,
+           (size_t)l->belief * sizeof *l->beliefs);
 }
 
 static int check_rows(const char *what, const float *x, int rows, int width)
@@ -146,13 +176,12 @@ int fans_life_act(fans_life *l, const float *obs, const uint8_t *change, bool ex
     TRY(CHECK_POINTER(obs));
     TRY(CHECK_POINTER(action));
     TRY(check_rows("obs", obs, l->n, l->obs));
-    for (int i = 0; i < l->n; i++) {
-        float *to = action + (size_t)i * (size_t)l->act;
-        live(l, i, obs + (size_t)i * (size_t)l->obs, change && change[i]);
-        choose(l, i, explore, to);
-        memcpy(l->did + (size_t)i * (size_t)l->act, to, (size_t)l->act * sizeof *to);
-        memcpy(l->beliefs + (size_t)i * (size_t)l->belief, l->out + l->shape->out[TICK_belief].at,
-               (size_t)l->belief * sizeof *l->beliefs);
+    for (int first = 0; first < l->n; first += l->at_once) {
+        int count = l->n - first < l->at_once ? l->n - first : l->at_once;
+        live(l, first, count, obs, change);
+        for (int k = 0; k < count; k++)
+            take(l, first + k, l->out + k * l->shape->outputs, explore,
+                 action + (size_t)(first + k) * (size_t)l->act);
     }
     l->acted = true;
 out:

@@ -138,8 +138,9 @@ static void put_pair(text *out, float low, float high)
 }
 
 /* In the order of kernels.h. */
-static const char *const MAPS[] = {"LINEAR",  "RELU",     "LEAKY_RELU", "ELU",    "TANH",
-                                   "SIGMOID", "SOFTPLUS", "EXP",        "NUMBER", "MEASURED"};
+static const char *const MAPS[] = {"LINEAR", "RELU",     "LEAKY_RELU", "ELU",
+                                   "TANH",   "SIGMOID",  "SOFTPLUS",   "EXP",
+                                   "NUMBER", "MEASURED", "INVERSE"};
 
 static void put_map(text *out, int f, const char *x, const char *z, int n)
 {
@@ -228,7 +229,8 @@ static int put_ticks(const program *p, const recording *r, text *out)
     }
     text_add(out, "};\nstatic const float answers[%d][%d] = {\n", count, z->outputs);
     for (int i = 0; i < count; i++) {
-        program_step(p, r->in + i * z->inputs, room, room + z->state, room + z->state + z->outputs);
+        program_step(p, 1, r->in + i * z->inputs, room, room + z->state,
+                     room + z->state + z->outputs);
         text_add(out, "{");
         put_floats(out, room + z->state, (size_t)z->outputs);
         text_add(out, "},\n");

@@ -10,7 +10,7 @@
 #include "nn/nn.h"
 
 /* X(name): each is a function of kernels.h, where `f` is one of its maps: an nn_act, or … */
-enum { CODE_NUMBER = NN_EXP + 1, CODE_MEASURED };
+enum { CODE_NUMBER = NN_EXP + 1, CODE_MEASURED, CODE_INVERSE };
 #define CODE_KINDS(X)                                           \
     X(join)  /* the operands one after the other: any number */ \
     X(dense) /* f(b + x W): x, and b unless it has none */      \

@@ -24,8 +24,9 @@ enum {
     MAP_SIGMOID,
     MAP_SOFTPLUS,
     MAP_EXP,
-    MAP_NUMBER,  /* … 0 for NaN, and … */
-    MAP_MEASURED /* … 0 for NaN, 1 for all others */
+    MAP_NUMBER,   /* … 0 for NaN, and … */
+    MAP_MEASURED, /* … 0 for NaN, 1 for all others, and … */
+    MAP_INVERSE   /* … 1/x */
 };
 
 #define EACH(value)                             \
@@ -54,6 +55,8 @@ KERNEL void map(int f, const float *x, float *y, int n)
         EACH(x[i] == x[i] ? x[i] : 0);
     case MAP_MEASURED:
         EACH(x[i] == x[i] ? 1 : 0);
+    case MAP_INVERSE:
+        EACH(1 / x[i]);
     default:
         break;
     }

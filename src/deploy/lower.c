@@ -227,6 +227,13 @@ static int lower_input(lowering *l, int which, nn_var v)
     return add_value(l->p, (code_value){VALUE_INPUT, nn_shape_of(v).D, which, 0});
 }
 
+static int lower_map(lowering *l, int x, int f)
+{
+    if (x < 0) return x;
+    return add_op(l->p, (code_op){.kind = CODE_map, .in = {x}, .in_count = 1, .f = f},
+                  value_width(l->p, x));
+}
+
 /* The reward as it is given may be NaN. */
 static int lower_reward(lowering *l, int f)
 {
@@ -234,8 +241,7 @@ static int lower_reward(lowering *l, int f)
     for (size_t i = 0; i < l->p->value_count; i++)
         if (l->p->values[i].kind == VALUE_INPUT && l->p->values[i].of == TICK_reward) raw = (int)i;
     if (raw < 0) raw = lower_input(l, TICK_reward, l->t->in[TICK_reward]);
-    if (raw < 0) return raw;
-    return add_op(l->p, (code_op){.kind = CODE_map, .in = {raw}, .in_count = 1, .f = f}, 1);
+    return lower_map(l, raw, f);
 }
 
 static int lower_leaf(lowering *l, nn_var v)
@@ -246,6 +252,9 @@ static int lower_leaf(lowering *l, nn_var v)
         if (v.id == l->t->in[i].id) return lower_input(l, i, v);
     for (int i = 0; i < l->t->slot_count; i++)
         if (v.id == l->t->slots[i].before.id) return l->p->before[i];
+    for (int i = 0; i < l->t->inverse_count; i++)
+        if (v.id == l->t->inverses[i].is.id)
+            return lower_map(l, lower(l, l->t->inverses[i].of), CODE_INVERSE);
     return fans_fail(FANS_ENOSUP, "'%s' is no input of a tick", nn_name_of(v));
 }
 

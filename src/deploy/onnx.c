@@ -248,9 +248,10 @@ static void add_missing(wire *w, int f, const char *x, const char *y)
 
 static void add_map(wire *w, int f, const char *x, const char *y)
 {
-    static const char *const names[] = {"Identity", "Relu",    "LeakyRelu", "Elu",
-                                        "Tanh",     "Sigmoid", "Softplus",  "Exp"};
-    if (f > NN_EXP) {
+    static const char *const names[] = {"Identity", "Relu", "LeakyRelu",
+                                        "Elu",      "Tanh", "Sigmoid",
+                                        "Softplus", "Exp",  [CODE_INVERSE] = "Reciprocal"};
+    if (!names[f]) {
         add_missing(w, f, x, y);
         return;
     }

@@ -40,9 +40,11 @@ typedef struct program_shape {
 } program_shape;
 const program_shape *program_shape_of(const program *p);
 
-/* One tick of one life: in[inputs], state[state], work[work] → out[outputs], state. It allocates
- * nothing, calls no system, and shares nothing: any number of threads may run one program, each
- * with `work` of its own. */
-void program_step(const program *p, const float *in, float *state, float *out, float *work);
+/* One tick of some lives, a row each: (lives, inputs), (lives, state) → (lives, outputs), (lives,
+ * state). The bits of a row do not depend on the others. `work` has as many rows of its own. It
+ * allocates nothing, calls no system, and shares nothing: any number of threads may run one
+ * program. */
+void program_step(const program *p, int lives, const float *in, float *state, float *out,
+                  float *work);
 
 #endif

@@ -17,12 +17,21 @@ nn_var lilac_record_latent(nn_var codes)
     return nn_broadcast(nn_pool(codes, all), codes);
 }
 
-/* An LSTM's output alone could not follow latents far from 0: it is between -1 and 1. */
-nn_var lilac_record_prior(const lilac_net *l, nn_var z)
+nn_var lilac_record_states(const lilac_net *l, nn_var z, nn_var state)
 {
-    nn_var states = nn_lstm_layer(l->prior, "lstm", NN_IN(z), l->latents, 0, NN_NONE, NN_NONE);
+    return nn_lstm_layer(l->prior, "lstm", NN_IN(z), l->latents, 0, state, NN_NONE);
+}
+
+/* An LSTM's output alone could not follow latents far from 0: it is between -1 and 1. */
+nn_var lilac_record_expected(const lilac_net *l, nn_var states)
+{
     nn_var h = nn_slice(states, 0, l->latents);
     return nn_dense(l->prior, "z", NN_IN(h), 1, true, l->latents, NN_LINEAR);
+}
+
+nn_var lilac_record_prior(const lilac_net *l, nn_var z)
+{
+    return lilac_record_expected(l, lilac_record_states(l, z, NN_NONE));
 }
 
 /* Rewards and changes of states, (T, B, 1 + d). */

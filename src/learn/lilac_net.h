@@ -25,8 +25,12 @@ nn_var lilac_record_codes(const lilac_net *l, seen x);
 /* The mean of the T codes in each column, repeated for all of them: (T, B, latents). */
 nn_var lilac_record_latent(nn_var codes);
 
-/* What the prior expects after each of T episodes with the latents `z`: (T, B, latents). */
-nn_var lilac_record_prior(const lilac_net *l, nn_var z);
+/* The prior's states (T, B, 2 · latents) after each of T episodes with the latents `z`, from
+ * `state` (1, B, 2 · latents) or NN_NONE; and what it then expects of the next one: (T, B,
+ * latents). */
+nn_var lilac_record_states(const lilac_net *l, nn_var z, nn_var state);
+nn_var lilac_record_expected(const lilac_net *l, nn_var states);
+nn_var lilac_record_prior(const lilac_net *l, nn_var z); /* both, from an empty state */
 
 /* How badly z (T, B, latents) predicts rewards and changes of states. */
 typedef struct lilac_costs {

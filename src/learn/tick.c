@@ -29,6 +29,14 @@ tick_slot *tick_carry(tick *t, const char *name, int width)
     return s;
 }
 
+nn_var tick_inverse(tick *t, nn_var x)
+{
+    assert(t->inverse_count < TICK_INVERSES);
+    nn_var is = nn_input(t->g, "inverse", 1, 1, nn_shape_of(x).D);
+    t->inverses[t->inverse_count++] = (tick_inverted){x, is};
+    return is;
+}
+
 nn_var tick_choose(nn_var when, nn_var yes, nn_var no)
 {
     return nn_add(nn_mul(yes, when), nn_mul(no, tick_not(when)));

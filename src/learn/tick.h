@@ -55,7 +55,12 @@ typedef struct tick_slot {
     nn_var before, after;
 } tick_slot;
 
-enum { TICK_SLOTS = 8 };
+/* 1/x of a tensor, as another one. */
+typedef struct tick_inverted {
+    nn_var of, is;
+} tick_inverted;
+
+enum { TICK_SLOTS = 8, TICK_INVERSES = 2 };
 typedef struct tick {
     nn_graph *g;
     nn_var in[TICK_IN];   /* (1, 1, ·); the reward is 0 where it was not measured, … */
@@ -63,6 +68,8 @@ typedef struct tick {
     nn_var out[TICK_OUT]; /* NN_NONE: there is none */
     tick_slot slots[TICK_SLOTS];
     int slot_count;
+    tick_inverted inverses[TICK_INVERSES];
+    int inverse_count;
 } tick;
 
 /* Begins the sketch, for observations of d and actions of m numbers. End it with nn_sketch_end. */
@@ -70,6 +77,9 @@ void tick_begin(tick *t, nn_graph *g, int d, int m);
 
 /* A slot; and what it holds after this tick. */
 tick_slot *tick_carry(tick *t, const char *name, int width);
+
+/* 1/x, for x that is never 0: an operation that programs have and graphs do not. */
+nn_var tick_inverse(tick *t, nn_var x);
 
 /* `yes` if `when` (1, 1, 1) is 1, `no` if it is 0. */
 nn_var tick_choose(nn_var when, nn_var yes, nn_var no);

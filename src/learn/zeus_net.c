@@ -3,11 +3,15 @@
 
 enum { HIDDEN = 2 }; /* layers */
 
-nn_var zeus_record_context(const zeus_net *z, seen x, nn_var there)
+nn_var zeus_record_codes(const zeus_net *z, seen x)
 {
     nn_list step = NN_IN(x.s, x.a, x.r, x.s1);
-    nn_var codes = nn_mlp(z->context, "coder", step, 1, HIDDEN, z->coder, NN_RELU, z->latents);
-    return nn_pool(codes, there);
+    return nn_mlp(z->context, "coder", step, 1, HIDDEN, z->coder, NN_RELU, z->latents);
+}
+
+nn_var zeus_record_context(const zeus_net *z, seen last, nn_var there)
+{
+    return nn_pool(zeus_record_codes(z, last), there);
 }
 
 /* Sums of units hardly find a latent that scales the effect of others, such as the sign of a motor:

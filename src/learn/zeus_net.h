@@ -22,6 +22,9 @@ typedef struct zeus_net {
     bool gain;                 /* contexts scale the models' first layers */
 } zeus_net;
 
+/* The codes (T, B, latents) of steps. */
+nn_var zeus_record_codes(const zeus_net *z, seen x);
+
 /* The context (1, B, latents) of the last steps (k, B, ·), of which `there` (k, B, 1) says which
  * there are. Without any it is zero. */
 nn_var zeus_record_context(const zeus_net *z, seen last, nn_var there);

@@ -2,6 +2,8 @@
  * allocate nothing and make no system call. */
 #include <linux/seccomp.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,7 +21,8 @@ static void assert_close(const char *name, const float *x, const float *y, int n
 }
 
 /* One step of the agent and of a life with two equal rows, in the same world. */
-static void step(const export_case *c, session *s, fans_life *l, fans_worlds *w)
+static void step(const export_case *c, session *s, fans_life *l, const fans_shape *z,
+                 fans_worlds *w)
 {
     const fans_algo_def *algo = s->entries[0].algo;
     void *agent = training_agent(s->trainings[0]);
@@ -37,8 +40,9 @@ static void step(const export_case *c, session *s, fans_life *l, fans_worlds *w)
     if (fans_life_act(l, obs, change, false, action) < 0) fail_msg("%s", fans_error());
     assert_close(c->name, action, &best, 1, 1e-5);
     assert_memory_equal(&action[0], &action[1], sizeof *action);
-    if (algo->belief) {
+    if (z->theta) {
         const float *theta = algo->belief(agent, 0, &n);
+        assert_int_equal(n, z->theta);
         assert_close(c->name, fans_life_belief(l), theta, n, 1e-4);
     }
     *v.action = best;
@@ -77,12 +81,13 @@ static void live_as(const export_case *c)
         assert_int_equal(z.obs, 3);
         assert_int_equal(z.act, 1);
         assert_int_equal(z.horizon, 40);
+        assert_int_equal(z.theta > 0, !strcmp(c->algo, "fans") || !strcmp(c->algo, "varibad"));
         assert_int_equal(fans_life_new(&l, p, 2, 0), 0);
         fans_policy_free(p); /* the life keeps it */
         fans_worlds *w = worlds_of(folder);
         if (s.entries[0].algo->start) /* it remembers its training */
             s.entries[0].algo->start(training_agent(s.trainings[0]));
-        for (int t = 0; t < 3 * 40 + 5; t++) step(c, &s, l, w);
+        for (int t = 0; t < 3 * 40 + 5; t++) step(c, &s, l, &z, w);
         fans_life_free(l);
         fans_worlds_free(w);
     }
@@ -104,7 +109,8 @@ static int train_once(void **state)
 {
     session s = {0};
     (void)state;
-    export_train(&(export_case){"fans", "fans", ""}, rig_folder(trained, sizeof trained), &s);
+    const char *wide = "[sac]\nwidth = 24\n[fnvae]\nencoder = 20\nlstm = 9\ndense = 17\n";
+    export_train(&(export_case){"fans", "fans", wide}, rig_folder(trained, sizeof trained), &s);
     session_close(&s);
     return 0;
 }
@@ -169,6 +175,120 @@ static void seeds_and_missing_rewards(void **state)
     fans_life_free(a);
     fans_life_free(b);
     fans_life_free(other);
+}
+
+/* ---- many ------------------------------------------------------------------------------------ */
+
+enum { ROWS = 23 }; /* more than run together, and not a multiple of anything */
+
+typedef struct herd {
+    float obs[ROWS][3], next[ROWS][3], reward[ROWS], action[ROWS];
+    uint8_t change[ROWS], ended[ROWS];
+} herd;
+
+static void draw_herd(herd *h, rng *r)
+{
+    for (int i = 0; i < ROWS; i++) {
+        for (int k = 0; k < 3; k++) {
+            h->obs[i][k] = h->ended[i] ? (float)rng_normal(r) : h->next[i][k];
+            h->next[i][k] = (float)rng_normal(r);
+        }
+        h->reward[i] = rng_below(r, 9) ? (float)rng_normal(r) : NAN;
+        h->change[i] = rng_below(r, 5) == 0;
+        h->ended[i] = rng_below(r, 7) == 0;
+    }
+}
+
+/* Rows run together, with the bits that each has alone. */
+static void rows_are_lives_of_their_own(void **state)
+{
+    fans_life *all = open_life(ROWS, 0), *one[ROWS];
+    herd h = {0};
+    rng r = rng_stream(8, "herd", 0);
+    float alone;
+    (void)state;
+    for (int i = 0; i < ROWS; i++) one[i] = open_life(1, 0);
+    for (int t = 0; t < 40; t++) {
+        draw_herd(&h, &r);
+        assert_int_equal(fans_life_act(all, h.obs[0], h.change, false, h.action), 0);
+        for (int i = 0; i < ROWS; i++) {
+            assert_int_equal(fans_life_act(one[i], h.obs[i], &h.change[i], false, &alone), 0);
+            assert_memory_equal(&alone, &h.action[i], sizeof alone);
+            assert_memory_equal(fans_life_belief(one[i]), fans_life_belief(all) + i * 6,
+                                6 * sizeof(float));
+            assert_int_equal(fans_life_observe(one[i], NULL, &h.reward[i], &h.ended[i], h.next[i]),
+                             0);
+        }
+        assert_int_equal(fans_life_observe(all, NULL, h.reward, h.ended, h.next[0]), 0);
+    }
+    for (int i = 0; i < ROWS; i++) fans_life_free(one[i]);
+    fans_life_free(all);
+}
+
+typedef struct control {
+    fans_policy *policy;
+    float action; /* the last */
+} control;
+
+static void *drive(void *self)
+{
+    control *c = self;
+    fans_life *l = NULL;
+    float reward = -1;
+    assert_int_equal(fans_life_new(&l, c->policy, 1, 3), 0);
+    for (int t = 0; t < 200; t++) live(l, t, true, &reward, &c->action);
+    fans_life_free(l);
+    return NULL;
+}
+
+/* One policy, a life in each of four threads; and lives outlive the policy's owner. */
+static void a_policy_serves_many_threads(void **state)
+{
+    control c[4] = {0};
+    pthread_t threads[COUNT(c)];
+    fans_policy *p = NULL;
+    (void)state;
+    assert_int_equal(fans_policy_open(&p, trained, NULL), 0);
+    for (size_t k = 0; k < COUNT(c); k++) {
+        c[k].policy = p;
+        assert_int_equal(pthread_create(&threads[k], NULL, drive, &c[k]), 0);
+    }
+    for (size_t k = 0; k < COUNT(c); k++) assert_int_equal(pthread_join(threads[k], NULL), 0);
+    fans_policy_free(p);
+    for (size_t k = 1; k < COUNT(c); k++) assert_true(c[k].action == c[0].action);
+}
+
+typedef struct intruder {
+    fans_life *life;
+    atomic_bool done;
+    int refused;
+} intruder;
+
+static void *intrude(void *self)
+{
+    intruder *x = self;
+    while (!atomic_load(&x->done)) {
+        if (fans_life_restart(x->life, -1) == 0) continue;
+        if (strstr(fans_error(), "another thread is using this life")) x->refused++;
+    }
+    return NULL;
+}
+
+/* Two threads with one handle: one of them is refused, and nothing breaks. */
+static void a_life_is_for_one_thread(void **state)
+{
+    intruder x = {.life = open_life(ROWS, 0)};
+    float obs[ROWS * 3] = {0}, action[ROWS];
+    pthread_t thread;
+    int mine = 0;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, intrude, &x), 0);
+    for (int t = 0; t < 2000 || (t < 100000 && mine == 0); t++)
+        mine += fans_life_act(x.life, obs, NULL, false, action) == FANS_EINVAL;
+    atomic_store(&x.done, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    fans_life_free(x.life);
+    assert_true(mine + x.refused > 0);
 }
 
 /* ---- in real time ---------------------------------------------------------------------------- */
@@ -268,6 +388,9 @@ int main(void)
         cmocka_unit_test(lives_act_as_their_agents),
         cmocka_unit_test(a_restart_forgets_all),
         cmocka_unit_test(seeds_and_missing_rewards),
+        cmocka_unit_test(rows_are_lives_of_their_own),
+        cmocka_unit_test(a_policy_serves_many_threads),
+        cmocka_unit_test(a_life_is_for_one_thread),
         cmocka_unit_test(acting_needs_neither_memory_nor_system),
         cmocka_unit_test(the_test_can_fail),
     };

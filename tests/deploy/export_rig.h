@@ -25,7 +25,10 @@ static const export_case EXPORT_CASES[] = {
     {"stack", "stack", "[stack]\nsteps = 3\n"},
     {"rsac", "rsac", ""},
     {"rsac_episodes", "rsac", "[rsac]\ncarry = false\n"},
+    {"lilac", "lilac", "[lilac]\nrecall = 30\nhistory = 30\n"}, /* more than are played */
     {"varibad", "varibad", ""},
+    {"zeus", "zeus", ""},
+    {"zeus_last", "zeus", "[zeus]\nsteps = 1\n"},
     {"fans", "fans", ""},
     {"fans_mixed", "fans", "[fnvae]\nmixed = true\n[fans]\nlog_std = true\n"},
     {"fans_prior", "fans", "[fans]\nbelief = prior\n"},

@@ -22,7 +22,7 @@ static float *answer(const program *p, const recording *r)
     float *out = mem_alloc((size_t)(r->count * z->outputs) * sizeof *out);
     uint64_t allocations = mem_count();
     for (int i = 0; i < r->count; i++)
-        program_step(p, r->in + i * z->inputs, state, out + i * z->outputs, work);
+        program_step(p, 1, r->in + i * z->inputs, state, out + i * z->outputs, work);
     assert_int_equal(mem_count(), allocations);
     mem_free(state);
     mem_free(work);
@@ -159,7 +159,7 @@ static float tick_of(const program *p, const made_up *x, const float *obs, bool 
     if (z->in[TICK_terminated].width) in[z->in[TICK_terminated].at] = last && x->terminated[0];
     if (z->in[TICK_change].width) in[z->in[TICK_change].at] = !last && x->change[0];
     if (z->in[TICK_seen].width) in[z->in[TICK_seen].at] = seen;
-    program_step(p, in, state, out, work);
+    program_step(p, 1, in, state, out, work);
     return out[z->out[TICK_actions].at];
 }
 
