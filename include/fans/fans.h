@@ -262,7 +262,8 @@ FANS_API int fans_life_act(fans_life *l, const float *obs, const uint8_t *change
 
 /* What the step led to. `did` NULL: as act said. `reward` NULL or NaN: not measured. `terminated`
  * NULL: nothing ended. Where an episode ends, next_obs is its last observation, and act gets the
- * first of the next one. A step without observe is not learned from. */
+ * first of the next one. A step without observe, or with a row of nothing but NaN, is not learned
+ * from. */
 FANS_API int fans_life_observe(fans_life *l, const float *did, const float *reward,
                                const uint8_t *terminated, const float *next_obs);
 

@@ -163,53 +163,48 @@ class Life:
         self._next, self._action = np.zeros_like(self._obs), np.zeros((n, spaces.act_width), np.float32)
         self._reward, self._terminated = np.zeros(n, np.float32), np.zeros(n, np.uint8)
         self._change, self._acted = np.zeros(n, np.uint8), False
-        self._rows = [self._new_row(policy._handle, seed, i) for i in range(n)]
+        out = ffi.new("fans_life **")
+        check(lib.fans_life_new(out, policy._handle, n, seed))
+        self._life = ffi.gc(out[0], lib.fans_life_free)
+        self._now, self._to = (pointer(self._obs), pointer(self._change)), pointer(self._action)
+        self._outcome = pointer(self._reward), pointer(self._terminated), pointer(self._next)
 
     @property
     def belief(self) -> np.ndarray | None:
         """(n, 2 theta): mean and log standard deviation at the last action; None: it has none."""
         if self.theta == 0:
             return None
-        width = 2 * self.theta
-        lives = (row[0] for row in self._rows)
-        return np.stack([view(life, lib.fans_life_belief(life), (width,), np.float32) for life in lives])
+        return view(self._life, lib.fans_life_belief(self._life), (self.n, 2 * self.theta), np.float32).copy()
 
     def restart(self, row: int = -1) -> None:
         """Forgets what a row, or all (-1), has seen."""
-        for i in range(self.n) if row < 0 else [row]:
-            check(lib.fans_life_restart(self._rows[i][0], 0))
-
-    def _new_row(self, policy: Any, seed: int, i: int) -> tuple[Any, ...]:
-        """A life of its own, since rows end their episodes apart; and where its numbers are."""
-        out = ffi.new("fans_life **")
-        check(lib.fans_life_new(out, policy, 1, seed + i))
-        arrays = (self._obs, self._next, self._action, self._reward, self._terminated, self._change)
-        return ffi.gc(out[0], lib.fans_life_free), *(pointer(array[i:i + 1]) for array in arrays)
+        check(lib.fans_life_restart(self._life, row))
 
     def _tell(self, obs: np.ndarray, start: np.ndarray | None, reward: np.ndarray | None, policy: Policy) -> None:
         """What the last step led to, before the next action."""
         acted, self._acted = self._acted, True
-        for i, (life, _, next_obs, _, gain, terminated, _) in enumerate(self._rows):
-            begins = start is not None and bool(start[i])
-            heard = policy._heard.get(i)
-            self._change[i] = begins or (heard is not None and heard.change)
-            if not acted:
-                continue
-            if heard is not None and heard.fresh:
-                self._next[i], self._reward[i], self._terminated[i] = heard.obs, heard.reward, heard.terminated
-            elif begins:
-                continue  # the last observation of the old episode is not known
-            else:
-                self._next[i], self._terminated[i] = obs[i], 0
-                self._reward[i] = np.nan if reward is None else reward[i]
-                if reward is None:
-                    policy._miss_reward()
-            if heard is not None:
-                heard.fresh = False
-            check(lib.fans_life_observe(life, ffi.NULL, gain, terminated, next_obs))
+        self._change[:] = 0 if start is None else start
+        self._next[:] = obs
+        self._reward[:] = np.nan if reward is None else reward
+        self._terminated[:] = 0
+        if start is not None:
+            self._next[start] = np.nan  # the last observation of the old episode is not known
+        for i, heard in policy._heard.items():
+            if i < self.n:
+                self._hear(i, heard)
+        if not acted:
+            return
+        if not policy._warned and (np.isnan(self._reward) & ~np.isnan(self._next[:, 0])).any():
+            policy._miss_reward()
+        check(lib.fans_life_observe(self._life, ffi.NULL, *self._outcome))
+
+    def _hear(self, i: int, heard: _Heard) -> None:
+        self._change[i] |= heard.change
+        if heard.fresh:
+            self._next[i], self._reward[i], self._terminated[i] = heard.obs, heard.reward, heard.terminated
+        heard.fresh = False
 
     def _act(self, obs: np.ndarray, explore: bool) -> np.ndarray:
         self._obs[:] = obs
-        for life, now, _, action, _, _, change in self._rows:
-            check(lib.fans_life_act(life, now, change, explore, action))
+        check(lib.fans_life_act(self._life, *self._now, explore, self._to))
         return self._action

@@ -159,13 +159,20 @@ static void take(fans_life *l, int row, const float *out, bool explore, float *a
            (size_t)l->belief * sizeof *l->beliefs);
 }
 
+static int check_row(const char *what, const float *x, int row, int width)
+{
+    for (int k = 0; k < width; k++)
+        if (!isfinite(x[k]))
+            return fans_fail(FANS_EINVAL, "%s[%d] of row %d is %g", what, k, row, (double)x[k]);
+    return 0;
+}
+
 static int check_rows(const char *what, const float *x, int rows, int width)
 {
-    for (int i = 0; i < rows * width; i++)
-        if (!isfinite(x[i]))
-            return fans_fail(FANS_EINVAL, "%s[%d] of row %d is %g", what, i % width, i / width,
-                             (double)x[i]);
-    return 0;
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < rows; i++)
+        rc = check_row(what, x + (size_t)i * (size_t)width, i, width);
+    return rc;
 }
 
 int fans_life_act(fans_life *l, const float *obs, const uint8_t *change, bool explore,
@@ -190,6 +197,14 @@ out:
 
 /* ---- observing ------------------------------------------------------------------------------- */
 
+/* Nothing but NaN. */
+static bool is_missing(const float *row, int width)
+{
+    for (int k = 0; k < width; k++)
+        if (!isnan(row[k])) return false;
+    return true;
+}
+
 static void note(fans_life *l, const float *did, const float *reward, const uint8_t *terminated,
                  const float *next_obs)
 {
@@ -197,7 +212,7 @@ static void note(fans_life *l, const float *did, const float *reward, const uint
     for (int i = 0; i < l->n; i++) {
         l->reward[i] = reward ? reward[i] : NAN;
         l->terminated[i] = terminated && terminated[i];
-        l->seen[i] = 1;
+        l->seen[i] = !is_missing(next_obs + (size_t)i * (size_t)l->obs, l->obs);
     }
     memcpy(l->next_obs, next_obs, (size_t)l->n * (size_t)l->obs * sizeof *next_obs);
     l->acted = false;
@@ -211,7 +226,10 @@ int fans_life_observe(fans_life *l, const float *did, const float *reward,
     TRY(CHECK_POINTER(next_obs));
     if (!l->acted) TRY(fans_fail(FANS_EINVAL, "%s: nothing was done yet: act first", __func__));
     if (did) TRY(check_rows("did", did, l->n, l->act));
-    TRY(check_rows("next_obs", next_obs, l->n, l->obs));
+    for (int i = 0; i < l->n; i++) {
+        const float *row = next_obs + (size_t)i * (size_t)l->obs;
+        if (!is_missing(row, l->obs)) TRY(check_row("next_obs", row, i, l->obs));
+    }
     for (int i = 0; reward && i < l->n; i++)
         if (isinf(reward[i])) TRY(fans_fail(FANS_EINVAL, "reward[%d] is infinite", i));
     note(l, did, reward, terminated, next_obs);

@@ -183,7 +183,7 @@ enum { ROWS = 23 }; /* more than run together, and not a multiple of anything */
 
 typedef struct herd {
     float obs[ROWS][3], next[ROWS][3], reward[ROWS], action[ROWS];
-    uint8_t change[ROWS], ended[ROWS];
+    uint8_t change[ROWS], ended[ROWS], seen[ROWS];
 } herd;
 
 static void draw_herd(herd *h, rng *r)
@@ -196,6 +196,7 @@ static void draw_herd(herd *h, rng *r)
         h->reward[i] = rng_below(r, 9) ? (float)rng_normal(r) : NAN;
         h->change[i] = rng_below(r, 5) == 0;
         h->ended[i] = rng_below(r, 7) == 0;
+        h->seen[i] = rng_below(r, 6) > 0;
     }
 }
 
@@ -205,7 +206,7 @@ static void rows_are_lives_of_their_own(void **state)
     fans_life *all = open_life(ROWS, 0), *one[ROWS];
     herd h = {0};
     rng r = rng_stream(8, "herd", 0);
-    float alone;
+    float alone, next[ROWS][3];
     (void)state;
     for (int i = 0; i < ROWS; i++) one[i] = open_life(1, 0);
     for (int t = 0; t < 40; t++) {
@@ -216,11 +217,19 @@ static void rows_are_lives_of_their_own(void **state)
             assert_memory_equal(&alone, &h.action[i], sizeof alone);
             assert_memory_equal(fans_life_belief(one[i]), fans_life_belief(all) + i * 6,
                                 6 * sizeof(float));
-            assert_int_equal(fans_life_observe(one[i], NULL, &h.reward[i], &h.ended[i], h.next[i]),
-                             0);
+            if (h.seen[i])
+                assert_int_equal(
+                    fans_life_observe(one[i], NULL, &h.reward[i], &h.ended[i], h.next[i]), 0);
         }
-        assert_int_equal(fans_life_observe(all, NULL, h.reward, h.ended, h.next[0]), 0);
+        memcpy(next, h.next, sizeof next);
+        for (int i = 0; i < ROWS; i++)
+            if (!h.seen[i]) next[i][0] = next[i][1] = next[i][2] = NAN;
+        assert_int_equal(fans_life_observe(all, NULL, h.reward, h.ended, next[0]), 0);
     }
+    next[1][0] = 1, next[1][1] = NAN;
+    assert_int_equal(fans_life_act(all, h.obs[0], NULL, false, h.action), 0);
+    assert_fails(fans_life_observe(all, NULL, NULL, NULL, next[0]), FANS_EINVAL,
+                 "next_obs[1] of row 1 is nan");
     for (int i = 0; i < ROWS; i++) fans_life_free(one[i]);
     fans_life_free(all);
 }

@@ -17,6 +17,8 @@ SHORT = {
     "oracle": ["sac.layer_norm=all"],
     "stack": [],
     "rsac": ["rsac.units=16", "rsac.window=9", "rsac.windows=4", "rsac.burn_in=2"],
+    "lilac": ["lilac.latents=3", "lilac.episodes=8", "lilac.initial=500", "lilac.updates=50", "lilac.refresh=200"],
+    "zeus": ["zeus.steps=5", "zeus.coder=16", "zeus.latents=3"],
     "varibad": ["varibad.lstm=16", "varibad.latents=3", "varibad.initial=500", "varibad.updates=50"],
     "fans": ["fans.initial=900", "fnvae.updates=50"],
 }
