@@ -86,38 +86,44 @@ def single(task, count):
 
 RANDOM = 1000  # steps before the first update
 SIZES = {"small": ({"width": 64, "batch": 100}, 4000), "standard": ({"width": 256, "batch": 256}, 2000)}  # and steps in all
+MODEL = {"p": 2, "q": 1, "window": 100, "updates": 20}
 
 
-def built_in(options, steps):
-    words = [word for key, value in options.items() for word in ("--set", f"sac.{key}={value}")]
+class Gravity(gymnasium.Wrapper):
+    """Pendulum-v1 with another gravity in every episode."""
+
+    def reset(self, **arguments):
+        obs, info = self.env.reset(**arguments)
+        self.unwrapped.g = float(self.np_random.uniform(5, 15))
+        return obs, info
+
+
+def built_in(config, algo, options, steps):
+    words = [word for section, keys in options.items() for key, value in keys.items() for word in ("--set", f"{section}.{key}={value}")]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([SOURCE / "build" / "fans", "train", SOURCE / "configs" / "pendulum.ini", "--algo", "sac", "--steps",
-                        str(steps), "--threads", "1", "--quiet", "--out", folder, "--device", "cpu", *words],
-                       check=True, capture_output=True)
+        subprocess.run([SOURCE / "build" / "fans", "train", SOURCE / "configs" / config, "--algo", algo, "--steps", str(steps),
+                        "--threads", "1", "--quiet", "--out", folder, "--device", "cpu", *words], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def in_python(env, options, steps):
+def in_python(make, algo, options, steps):
     start = time.process_time()
-    fans_rl.SAC(env, device="cpu", sac=options).learn(steps)
+    fans_rl.Agent(make(), algo=algo, device="cpu", **options).learn(steps)
     return time.process_time() - start
 
 
-def training(size):
-    """An update with the step before it: what a run costs more than one of random steps alone."""
-    options, steps = SIZES[size]
-    options = options | {"random_steps": RANDOM}
+def per_update(run, options, steps):
+    """An update with the step before it: what a run costs more than one that has only begun to learn."""
+    return (run(options, steps) - run(options, RANDOM)) / (steps - RANDOM)
 
-    def per_update(run):
-        return (run(options, steps) - run(options, RANDOM)) / (steps - RANDOM)
 
-    return in_turns({
-        "fans train pendulum.ini": lambda: per_update(built_in),
-        'SAC("fans/Pendulum-v0")': lambda: per_update(functools.partial(in_python, "fans/Pendulum-v0")),
-        'SAC("Pendulum-v1")': lambda: per_update(functools.partial(in_python, "Pendulum-v1")),
-    }, 3)
+def training(config, algo, options, steps, envs):
+    runs = {f"fans train {config}": functools.partial(built_in, config, algo)}
+    for name, make in envs.items():
+        runs[f"{algo} on {name}"] = functools.partial(in_python, make, algo)
+    return in_turns({name: functools.partial(per_update, run, options, steps) for name, run in runs.items()}, 3)
 
 
 # ---- acting -------------------------------------------------------------------------------------
@@ -157,7 +163,7 @@ def show(title, table, base):
     print(f"\n{title}")
     for name, (median, times) in table.items():
         spread = f"{min(times) * 1e6:.2f} to {max(times) * 1e6:.2f}"
-        print(f"  {name:28} {median * 1e6:9.2f} µs  ({spread})  {median / table[base][0]:5.2f}")
+        print(f"  {name:45} {median * 1e6:9.2f} µs  ({spread})  {median / table[base][0]:5.2f}")
 
 
 def keep(path, tables):
@@ -177,8 +183,16 @@ def world_tables():
 
 
 def training_tables():
-    for size in SIZES:
-        yield f"an update of SAC, {size} networks", training(size), "fans train pendulum.ini"
+    ids = {name: functools.partial(gymnasium.make, name) for name in ("fans/Pendulum-v0", "fans/Pendulum-Gravity-v0", "Pendulum-v1")}
+    for size, (options, steps) in SIZES.items():
+        envs = {name: ids[name] for name in ("fans/Pendulum-v0", "Pendulum-v1")}
+        table = training("pendulum.ini", "sac", {"sac": options | {"random_steps": RANDOM}}, steps, envs)
+        yield f"an update of sac, {size} networks", table, "fans train pendulum.ini"
+    envs = {name: ids[name] for name in ("fans/Pendulum-Gravity-v0", "Pendulum-v1")}
+    envs["Pendulum-v1 with changing gravity"] = lambda: Gravity(gymnasium.make("Pendulum-v1"))
+    options = {"sac": SIZES["standard"][0], "fans": {"initial": RANDOM}, "fnvae": MODEL}
+    table = training("pendulum_gravity.ini", "fans", options, 1500, envs)
+    yield "an update of fans, standard networks", table, "fans train pendulum_gravity.ini"
 
 
 def acting_tables():
