@@ -240,12 +240,12 @@ static void free_all(void)
     }
 }
 
-/* Nothing but arguments is wrong here, except that the folder may hold no run or another one, that
- * SAC has no belief, and that a world takes NaN for an action. */
+/* Arguments are wrong here; and the folder may hold no run or another one, SAC has no belief, a
+ * world takes NaN for an action, and bytes that are no state are refused. */
 static bool is_expected(int rc)
 {
-    return rc == FANS_EINVAL || rc == FANS_EIO || rc == FANS_ENOSUP || rc == FANS_ENUMERIC ||
-           rc == FANS_ESTOP;
+    return rc == FANS_EINVAL || rc == FANS_EIO || rc == FANS_EFORMAT || rc == FANS_ENOSUP ||
+           rc == FANS_ENUMERIC || rc == FANS_ESTOP;
 }
 
 static void each_call_returns_with_a_line(long count)
