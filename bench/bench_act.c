@@ -70,7 +70,7 @@ static int past_new(past *l, const program *p, const recording *r, int rows)
     const program_shape *z = program_shape_of(p);
     program_field obs = z->in[TICK_obs], reward = z->in[TICK_reward], change = z->in[TICK_change];
     *l = (past){.count = r->count, .rows = rows, .width = obs.width};
-    size_t n = (size_t)(r->count * rows);
+    size_t n = (size_t)r->count * (size_t)rows;
     l->obs = mem_alloc(n * (size_t)obs.width * sizeof *l->obs);
     l->reward = mem_alloc(n * sizeof *l->reward);
     l->change = mem_alloc(n);
@@ -93,7 +93,7 @@ static void past_free(past *l)
 
 static int live(fans_life *life, const past *l, double *seconds, size_t n, float *action)
 {
-    size_t step = (size_t)(l->rows * l->width);
+    size_t step = (size_t)l->rows * (size_t)l->width;
     int rc = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = i % (size_t)(l->count - 1);
