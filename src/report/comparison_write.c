@@ -236,7 +236,8 @@ void comparison_latex(const comparison *c, text *out)
     text_add(out,
              "%% Written by fans reproduce %s, preset %s. Its figure is %s-figure.pdf.\n"
              "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n"
-             "\\usepackage[landscape,margin=1cm]{geometry}\n\\begin{document}\\scriptsize\n",
+             "\\usepackage[landscape,margin=1cm]{geometry}\n\\renewcommand{\\arraystretch}{1.3}\n"
+             "\\begin{document}\\scriptsize\n",
              c->m->name, c->preset, c->m->name);
     if (*c->m->o.data) sheet_latex(&c->data, out);
     for (int kind = 0; kind < SHEETS; kind++) {

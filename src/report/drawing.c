@@ -17,6 +17,7 @@
 enum { MOST = 64 };               /* series and ticks */
 enum { WIDTH = 397, ACROSS = 3 }; /* points: the width of a page's text; panels in a row */
 enum { LEFT = 32, RIGHT = 6, ABOVE = 16, BELOW = 24, LEGEND = 12 };
+enum { UNNAMED = 10 }; /* below a panel whose x axis says nothing */
 
 /* ---- what there is to draw ------------------------------------------------------------------- */
 
@@ -39,7 +40,7 @@ typedef struct page {
     ink ink;
     int panels, next;         /* of the panels; ACROSS in a row */
     double width, height;     /* of a panel with its names */
-    double top;               /* below the legend */
+    double top, below;        /* the legend's height; what is below a panel's frame */
     const char *series[MOST]; /* what colours stand for, by number; NULL: not drawn */
     const char *const *ticks; /* what is varied, as words */
     int tick_count;
@@ -52,7 +53,7 @@ static panel next_panel(page *p)
                    .x = LEFT + (i % ACROSS) * p->width,
                    .y = p->top + ABOVE + row * p->height,
                    .width = p->width - LEFT - RIGHT,
-                   .height = p->height - ABOVE - BELOW};
+                   .height = p->height - ABOVE - p->below};
 }
 
 static int count_series(const page *p)
@@ -94,8 +95,7 @@ static void lay_out(page *p)
 {
     int columns = p->panels < ACROSS ? p->panels : ACROSS, rows = (p->panels + ACROSS - 1) / ACROSS;
     p->width = (double)WIDTH / (columns < 2 ? 2 : columns);
-    p->height = 0.62 * p->width + ABOVE + BELOW;
-    if (columns == ACROSS) p->height = 0.75 * p->width + BELOW;
+    p->height = (columns < ACROSS ? 0.55 : 0.62) * p->width + ABOVE + p->below;
     p->ink.width = WIDTH;
     p->top = write_legend(p, false);
     p->ink.height = ceil(p->top + rows * p->height);
@@ -385,6 +385,7 @@ int drawing_of(const comparison *c, ink_form form, text *out)
     if (c->m->o.figure != FIGURE_BELIEFS) name_series(&p, varied > 0);
     bool alone = c->m->o.figure == FIGURE_FINALS && !varied && count_series(&p) < 2;
     if (!p.panels || alone) return 0;
+    p.below = c->m->o.figure == FIGURE_FINALS && !varied ? UNNAMED : BELOW;
     lay_out(&p);
     if (varied < 0) draw_varied(&p, -1);
     for (int i = 0; varied >= 0 && i < c->m->row_count; i++) TRY(draw_row(&p, i, varied > 0));

@@ -111,6 +111,7 @@ void sheet_markdown(const sheet *s, text *out)
 static const char *const tex[][2] = {
     {"−", "$-$"},
     {"±", "$\\pm$"},
+    {"×", "$\\times$"},
     {"–", "--"},
     {"…", "\\dots{}"},
     {"≈", "$\\approx$"},

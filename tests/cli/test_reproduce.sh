@@ -113,6 +113,12 @@ sed 's/^title = .*/&\nsmall = 900/' tables/tiny.ini >tables/short.ini
 ls whole/small/flip-varibad-*-train.episodes=5/seed-0/result.json >/dev/null 2>&1 || complain "short: $(ls whole/small)"
 grep -qF 'This is the reduced form: every run has only 900 steps' whole/short.html || complain "short.html does not say that it is reduced"
 
+# what a table costs is what its measured runs cost: sac and sac_100 % on two rows, two seeds each
+mkdir results/cost
+echo '{"costs": [{"env": "pendulum", "algo": "sac", "steps": 450, "seconds": 450}]}' >results/cost/small.json
+"$fans" reproduce --list >out || complain "--list with costs: status $?"
+grep -qE '^short .* 2\.00 \(8 runs\)' out || complain "--list: $(grep short out)"
+
 # a table of data has no runs
 printf '%s\n' 'step,ms' 'one,2.5' >results/data.csv
 printf '%s\n' '[table]' 'title = Data' 'data = data.csv' 'command = measure & store' >tables/data.ini
