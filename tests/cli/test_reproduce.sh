@@ -53,11 +53,17 @@ run() { "$fans" reproduce tiny --quiet --device cpu --threads 1 "$@"; }
 run --out whole >out || complain "tiny: status $?: $(cat out)"
 grep -qF '14 of 14 runs done' out || complain "$(cat out)"
 grep -q '^14 runs: 0 done before, 14 done now' out || complain "$(cat out)"
-run --out parts --for 1 --together 3 >/dev/null
-"$fans" reproduce tiny --quiet --device cpu --threads 1 --out parts >out 2>&1 &
-sleep 0.3
-kill -KILL $!
-wait $! 2>/dev/null
+results() { find parts -name result.json 2>/dev/null | wc -l; }
+end() { # SIGNAL N : ended as soon as N runs are done
+    "$fans" reproduce tiny --quiet --device cpu --threads 1 --out parts --together 2 >out 2>&1 &
+    local i
+    for ((i = 0; i < 2000 && $(results) < $2; i++)); do sleep 0.01; done
+    kill -"$1" $!
+    wait $! 2>/dev/null
+    [ "$(results)" -lt 14 ] || complain "all runs were done before $1"
+}
+end KILL 1
+end TERM 5
 run --out parts >out || complain "after two ends: status $?: $(cat out)"
 for ending in .html .tex .md .json -figure.svg -figure.pdf; do
     cmp "whole/tiny$ending" "parts/tiny$ending" || complain "tiny$ending differs after two ends"
