@@ -3,6 +3,7 @@
  * runs are dealt to the cells. */
 #include "fuzz.h"
 #include "report/comparison.h"
+#include "report/drawing.h"
 #include "report/store.h"
 
 static int add_runs(comparison *c, const store *s, int row, int column)
@@ -45,9 +46,10 @@ static int compare(comparison *c, const store *s, text *page)
     if (rc == 0) rc = comparison_settle(c);
     if (rc == 0) rc = comparison_page(c, page);
     if (rc == 0) {
+        rc = drawing_of(c, INK_PDF, &other);
         comparison_latex(c, &other);
         comparison_markdown(c, &other);
-        rc = text_done(&other);
+        if (rc >= 0) rc = text_done(&other);
         json_t *figures = comparison_json(c);
         if (rc == 0) rc = json_check();
         json_decref(figures);
