@@ -67,6 +67,7 @@ int cost_of(const json_t *costs, const manifest *m, const char *root, int seeds,
     char env[OPTION_TEXT];
     int rc = 0;
     *out = (cost){0};
+    if (!steps && strcmp(word_of(costs, "preset"), m->o.preset) != 0) return 0;
     for (int i = 0; i < m->row_count && manifest_has_runs(m); i++) {
         TRY(read_env(&m->rows[i], root, env));
         for (int k = 0; k < m->column_count; k++) {

@@ -21,7 +21,7 @@ typedef struct cost {
 int costs_read(json_t **out, const char *root, const char *name);
 
 /* Of `seeds` seeds in every cell, each run with so many steps; 0: with those of its config, as
- * measured. */
+ * measured with the table's preset. */
 int cost_of(const json_t *costs, const manifest *m, const char *root, int seeds, int steps,
             cost *out);
 
