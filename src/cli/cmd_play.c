@@ -107,9 +107,21 @@ out:
     return rc;
 }
 
+/* WebP is ffmpeg's work: a film of one frame. */
+static int write_webp(const char *path, const canvas *page)
+{
+    video *v = NULL;
+    int rc = video_new(&v, path, page->width, page->height, 1);
+    if (rc == 0) rc = video_add(v, page->rgb);
+    int closed = v ? video_close(v) : 0;
+    return rc < 0 ? rc : closed;
+}
+
 static int write_still(const playing *g)
 {
     const canvas *page = film_page(g->film);
+    const char *dot = strrchr(g->still_path, '.');
+    if (dot && !strcmp(dot, ".webp")) return write_webp(g->still_path, page);
     return png_write(g->still_path, page->width, page->height, page->rgb);
 }
 
@@ -220,7 +232,7 @@ int cmd_play(int argc, char **argv)
         ARG_MANY("set", "SECTION.KEY=VALUE", &g.settings,
                  "override a key of the task: env.KEY or change.FACTOR.KEY"),
         ARG_TEXT("video", "F", &g.video_path, "film to the file F: .mp4, .webm, .gif or .webp"),
-        ARG_TEXT("still", "F", &g.still_path, "one frame of the film to the file F, a PNG"),
+        ARG_TEXT("still", "F", &g.still_path, "one frame of the film to the file F: .png or .webp"),
         ARG_INT("at", &g.at, 1, 2147483647, "step of the still (the last)"),
         ARG_INT("episodes", &g.episodes, 1, 10000, "number of episodes (3)"),
         ARG_INT("seed", &g.seed, 0, 2147483647, "seed of the new lifetime (1000000)"),

@@ -2,7 +2,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/os.h"
@@ -395,9 +394,8 @@ int cmd_reproduce(int argc, char **argv)
     int rc = parse(&q, argc, argv);
     if (rc) return rc;
     if (q.limit && (rc = read_time("reproduce: --for", q.limit, &seconds)) < 0) return rc;
-    watch eye = {.terminal = isatty(STDOUT_FILENO),
-                 .quiet = q.quiet,
-                 .until = q.limit ? started + seconds : 0};
+    watch eye = {
+        .terminal = on_terminal(), .quiet = q.quiet, .until = q.limit ? started + seconds : 0};
     watch_signals(&eye);
     TRY(join_command("reproduce", argc, argv, &command));
     q.how.command = command.s;

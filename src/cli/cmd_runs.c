@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "cli/args.h"
@@ -167,7 +166,7 @@ int cmd_runs(int argc, char **argv)
     };
     int rc = args_parse("runs", ARGS(args), argc, argv);
     if (rc) return rc;
-    if (l.curves && !json && isatty(STDOUT_FILENO)) {
+    if (l.curves && !json && on_terminal()) {
         rc = watch_runs(&l, folder);
         goto out;
     }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "algo/registry.h"
 #include "cli/args.h"
@@ -138,7 +137,7 @@ int cmd_train(int argc, char **argv)
     how.command = command.s;
     how.runs = planned.runs;
     how.count = planned.count;
-    watch eye = {.terminal = isatty(STDOUT_FILENO), .quiet = quiet};
+    watch eye = {.terminal = on_terminal(), .quiet = quiet};
     watch_signals(&eye);
     TRY(session_open(&s, &how));
     rc = watch_train(&eye, &s);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/os.h"
 #include "cli/args.h"
@@ -120,8 +119,7 @@ int cmd_work(int argc, char **argv)
     int rc = args_parse("work", ARGS(args), argc, argv);
     if (rc || (rc = read_shard(share, &s)) < 0) return rc;
     if (limit && (rc = read_time("work: --for", limit, &seconds)) < 0) return rc;
-    watch eye = {
-        .terminal = isatty(STDOUT_FILENO), .quiet = quiet, .until = limit ? started + seconds : 0};
+    watch eye = {.terminal = on_terminal(), .quiet = quiet, .until = limit ? started + seconds : 0};
     watch_signals(&eye);
     TRY(join_command("work", argc, argv, &command));
     w.how.command = command.s;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -34,6 +35,12 @@ bool watch_signalled(watch *w)
     int got = sigtimedwait(&w->held, NULL, &(struct timespec){0});
     if (got > 0) w->signal = got;
     return w->signal;
+}
+
+bool on_terminal(void)
+{
+    const char *kind = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(kind && !strcmp(kind, "dumb"));
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ typedef struct watch {
     pace pace;
 } watch;
 
+/* Does the standard output go to a terminal on which lines can be written over? */
+bool on_terminal(void);
+
 /* Call it before any thread is started. */
 void watch_signals(watch *w);
 

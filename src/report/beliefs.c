@@ -259,6 +259,54 @@ out:
     return rc;
 }
 
+/* The values of a factor before and since the last change, row by row. */
+typedef struct jump {
+    bool started;
+    double old, now, since;
+} jump;
+
+static void follow_jump(jump *j, double truth, double since)
+{
+    bool fresh = j->started && (since <= j->since || truth != j->now);
+    if (fresh || !j->started) j->old = j->started ? j->now : truth;
+    *j = (jump){true, j->old, truth, since};
+}
+
+typedef struct noted {
+    samples s;
+    const belief_reading *r;
+    jump jump;
+    double usual; /* error */
+    int hits[SINCE_BINS], count[SINCE_BINS];
+} noted;
+
+static void note_row(noted *n, const beliefs *b, int row, bool judged)
+{
+    const jump *j = &n->jump;
+    n->s.n = 0;
+    add_sample(&n->s, b, n->r->factor, row);
+    follow_jump(&n->jump, n->s.y[0], b->since[row]);
+    if (!judged || !(fabs(j->now - j->old) > n->usual)) return;
+    double guess = belief_read(n->r, n->s.x);
+    int bin = since_bin(b->since[row]);
+    n->hits[bin] += fabs(guess - j->now) < fabs(guess - j->old);
+    n->count[bin]++;
+}
+
+/* In episodes that the map was not fitted to. */
+int beliefs_noticed(const beliefs *b, const belief_reading *r, double share[SINCE_BINS])
+{
+    noted n = {.r = r, .usual = belief_spread(r, INFINITY)};
+    int rc = samples_new(&n.s, b), half = b->count / 2;
+    for (int e = 0; rc == 0 && e < b->count; e++)
+        for (int i = e ? b->last[e - 1] + 1 : 0; i <= b->last[e]; i++)
+            note_row(&n, b, i, e > half && (e - half) % 2);
+    for (int k = 0; k < SINCE_BINS; k++)
+        share[k] = n.count[k] ? (double)n.hits[k] / n.count[k] : NAN;
+    samples_free(&n.s);
+    return rc;
+}
+
 int beliefs_last(const beliefs *b, const belief_reading *r, int n, double *step, double *truth,
                  double *guess, double *error)
 {

@@ -60,6 +60,12 @@ double belief_spread(const belief_reading *r, double since);
 /* R² by steps since the last change, each with a map of its own: NaN where there is too little. */
 int beliefs_r2_since(const beliefs *b, int factor, double r2[SINCE_BINS]);
 
+/* The share of changes after which the belief is nearer to the new value than to the old one, by
+ * steps since the change (report/noticing.h; beliefs.csv has not every step, so without its
+ * streak). Changes that are smaller than the usual error do not count. NaN where nothing was
+ * recorded. */
+int beliefs_noticed(const beliefs *b, const belief_reading *r, double share[SINCE_BINS]);
+
 /* The last n rows, read by a map: steps, the truth, the guess and the usual error. */
 int beliefs_last(const beliefs *b, const belief_reading *r, int n, double *step, double *truth,
                  double *guess, double *error);

@@ -295,7 +295,7 @@ static int write_row(const comparison *c, int row, text *out)
     html_text(out, t->label);
     text_add(out, "</h2>\n");
     if (t == yours) page_world(t->methods[0].runs[0], out);
-    TRY(page_curves(t, out));
+    TRY(page_curves(t, false, out));
     for (size_t i = 0; t == yours && i < t->count; i++)
         TRY(page_run(&t->methods[i], t->methods[i].runs[0], true, out, NULL));
 out:

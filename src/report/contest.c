@@ -189,6 +189,11 @@ static int tell_apart(char **labels, const record *const *first, size_t count, s
     return rc;
 }
 
+static setting_fn *method_by(const contests *c)
+{
+    return c->by_commit ? setting_of_commit : setting_of_method;
+}
+
 /* ---- sorting --------------------------------------------------------------------------------- */
 
 static contest *find_contest(contests *c, const record *r)
@@ -220,10 +225,10 @@ static const char *told_in(const record *r)
     return algo_told_in(algo_told_of(r->algo), tells ? tells : "boundaries");
 }
 
-static method *find_method(contest *c, const record *r)
+static method *find_method(contest *c, const record *r, setting_fn *by)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (records_agree(c->methods[i].runs[0], r, setting_of_method)) return &c->methods[i];
+        if (records_agree(c->methods[i].runs[0], r, by)) return &c->methods[i];
     if (mem_grow(&c->methods, &c->capacity, c->count + 1, sizeof *c->methods) < 0) return NULL;
     method *new = &c->methods[c->count];
     char label[256];
@@ -239,15 +244,18 @@ static int place(contests *c, record *r)
 {
     contest *t = find_contest(c, r);
     if (!t) return FANS_ENOMEM;
-    method *m = find_method(t, r);
+    method *m = find_method(t, r, method_by(c));
     if (!m || mem_grow(&m->runs, &m->capacity, m->count + 1, sizeof *m->runs) < 0)
         return FANS_ENOMEM;
     for (size_t i = 0; i < m->count; i++)
         if (m->runs[i]->seed == r->seed)
             return fans_fail(FANS_EINVAL,
                              "%s and %s: the same task, algorithm, settings and seed %ld: give "
-                             "only one of them",
-                             m->runs[i]->path, r->path, r->seed);
+                             "only one of them%s",
+                             m->runs[i]->path, r->path, r->seed,
+                             records_agree(m->runs[i], r, setting_of_commit)
+                                 ? ""
+                                 : ", or compare commits with --by-commit");
     m->runs[m->count++] = r;
     m->unfinished += !r->done;
     return 0;
@@ -280,7 +288,7 @@ static int by_label(const void *a, const void *b)
     return strcmp(((const contest *)a)->label, ((const contest *)b)->label);
 }
 
-static int label_methods(contest *t)
+static int label_methods(contest *t, setting_fn *by)
 {
     char **labels = mem_alloc(t->count * sizeof *labels);
     const record **first = mem_alloc(t->count * sizeof *first);
@@ -288,7 +296,7 @@ static int label_methods(contest *t)
     for (size_t i = 0; rc == 0 && i < t->count; i++)
         labels[i] = t->methods[i].label, first[i] = t->methods[i].runs[0];
     if (rc == 0) {
-        rc = tell_apart(labels, first, t->count, setting_of_method);
+        rc = tell_apart(labels, first, t->count, by);
         for (size_t i = 0; i < t->count; i++) t->methods[i].label = labels[i];
     }
     mem_free(labels);
@@ -341,7 +349,7 @@ int contests_settle(contests *c)
     qsort(c->list, c->count, sizeof *c->list, by_label);
     for (size_t i = 0; i < c->count; i++) {
         contest *t = &c->list[i];
-        TRY(label_methods(t));
+        TRY(label_methods(t, method_by(c)));
         qsort(t->methods, t->count, sizeof *t->methods, by_rank);
         for (size_t k = 0; k < t->count; k++)
             qsort(t->methods[k].runs, t->methods[k].count, sizeof(record *), by_seed);

@@ -52,10 +52,11 @@ typedef struct standing {
 typedef struct contests {
     record **records;
     size_t record_count, record_capacity;
-    size_t found; /* in the folder that was added last, damaged ones too */
-    bool skip;    /* leave damaged runs out, with a warning */
-    int smooth;   /* episodes that curves are smoothed over; 0: by the length of the run */
-    int damage;   /* 0, or the error of the last run that could not be read … */
+    size_t found;   /* in the folder that was added last, damaged ones too */
+    bool skip;      /* leave damaged runs out, with a warning */
+    bool by_commit; /* runs of different commits are different methods */
+    int smooth;     /* episodes that curves are smoothed over; 0: by the length of the run */
+    int damage;     /* 0, or the error of the last run that could not be read … */
     char why[1024];
     contest *list;
     size_t count, capacity;

@@ -1,10 +1,11 @@
-/* curve.h - the learning curve of a method: smoothed returns of its seeds on common steps. */
+/* curve.h - the learning curve of a method: smoothed returns of its seeds on common steps, or after
+ * common times. */
 #ifndef REPORT_CURVE_H
 #define REPORT_CURVE_H
 
 #include "report/contest.h"
 
-/* At step x[i]: mean and deviation over the seeds that reached it. */
+/* At step x[i], or after x[i] seconds: mean and deviation over the seeds that reached it. */
 enum { CURVE_POINTS = 200 };
 typedef struct curve {
     int n;
@@ -12,7 +13,8 @@ typedef struct curve {
     double raw[CURVE_POINTS]; /* mean of the returns as they were */
 } curve;
 
-void curve_of(curve *c, const method *m);
+typedef enum { CURVE_STEPS, CURVE_SECONDS } curve_axis;
+void curve_of(curve *c, const method *m, curve_axis over);
 
 /* The value of a run's `returns` (its `smooth` or `gain`) at a step; NaN before its first episode
  * and after its last.

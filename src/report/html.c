@@ -109,7 +109,8 @@ static const char STYLE[] =
     ":root{color-scheme:light dark;--paper:#fff;--ink:#1c2127;--soft:#5b6570;--line:#d9dee3;"
     "--shade:#f5f7f9;--hot:#0072b2;--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#b04a86;"
     "--c4:#8a6d00;--c5:#2f8fcb;--c6:#6b7280;--c7:#7a3b00}\n"
-    "@media(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e4e8ec;--soft:#9aa5b1;"
+    "@media screen and "
+    "(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e4e8ec;--soft:#9aa5b1;"
     "--line:#343c45;--shade:#1d232a;--hot:#56b4e9;--c0:#56b4e9;--c1:#ff8c42;--c2:#2ecc9b;"
     "--c3:#e79fc6;--c4:#e8c547;--c5:#9ad0f5;--c6:#a8b0ba;--c7:#d9a066}}\n"
     "*{box-sizing:border-box}\n"
@@ -155,7 +156,7 @@ static const char STYLE[] =
     "gap:4px 28px}\n"
     ".heat{max-width:340px;padding:0 0 30px 44px;margin:6px 0}\n"
     ".heat .frame{height:auto;aspect-ratio:1;border:1px solid var(--line)}\n"
-    ".heat svg{color:var(--hot)}.heat .frame path{fill:currentColor;stroke:none;"
+    ".heat svg{color:var(--hot)}.heat .frame path{stroke-width:1;"
     "vector-effect:none}\n"
     ".scroll{overflow-x:auto}.causal{min-width:760px;width:100%;max-width:980px;height:auto}\n"
     "details{margin:8px 0}summary{cursor:pointer;color:var(--soft);font-size:13.5px}\n"
@@ -163,16 +164,18 @@ static const char STYLE[] =
     "nav{font-size:14px;margin:10px 0}\n"
     "@media(max-width:640px){main{padding:16px 14px 48px}.plot,.plot.ends{padding-right:16px}"
     ".plot{padding-left:46px}.end{display:none}.frame{height:230px}h1{font-size:22px}}\n"
-    "@media print{details{break-inside:avoid}}\n"
+    "@media print{:root{color-scheme:light}.plot,.heat,.causal,tr{break-inside:avoid}"
+    "h2,h3,h4{break-after:avoid}pre{max-height:none;white-space:pre-wrap}main{max-width:none}}\n"
     ".c0{color:var(--c0)}.c1{color:var(--c1)}.c2{color:var(--c2)}.c3{color:var(--c3)}"
     ".c4{color:var(--c4)}.c5{color:var(--c5)}.c6{color:var(--c6)}.c7{color:var(--c7)}"
     ".ink{color:var(--ink)}.soft{color:var(--soft)}\n";
 
 void html_begin(text *out, const char *title)
 {
-    text_add(out,
-             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><title>");
+    text_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>"
+                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                  "style-src 'unsafe-inline'\"/><title>");
     html_text(out, title);
     text_add(out, "</title>\n<style>\n%s</style></head>\n<body><main>\n<h1>", STYLE);
     html_text(out, title);

@@ -19,7 +19,7 @@ int page_task(const contest *t, int number, text *out, json_t *insights, json_t 
 
 /* Its parts: what changes in a run's world, and the learning curves. */
 void page_world(const record *r, text *out);
-int page_curves(const contest *t, text *out);
+int page_curves(const contest *t, bool timed, text *out); /* also over time */
 
 /* Graph and beliefs of a run, where it has any; `open` unfolds them. `insights` may be NULL. */
 int page_run(const method *m, const record *r, bool open, text *out, json_t *insights);
@@ -33,6 +33,9 @@ int page_beliefs_within(const beliefs *b, text *out);
 /* page_found.c: changes that methods noticed by themselves, if any does. */
 void page_found(const contest *t, text *out);
 json_t *page_found_json(const method *m);
+
+/* page_losses.c: what algorithms write beside returns. */
+void page_losses(const contest *t, text *out);
 
 /* How far a run learned from experience under other factors, if its metrics.csv says so. */
 int page_relabel(const char *metrics, text *out, json_t *figures);

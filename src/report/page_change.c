@@ -141,6 +141,29 @@ static void write_changed(const beliefs *b, const bool *shown, text *out, json_t
     json_object_set_new(figures, "changed", by_bin(mean));
 }
 
+static int write_factor(const beliefs *b, int f, const bool *shown, text *out, json_t *figures)
+{
+    double r2[SINCE_BINS], share[SINCE_BINS];
+    belief_reading reading = {0};
+    int rc = 0;
+    for (int k = 0; k < SINCE_BINS; k++) share[k] = NAN;
+    TRY(beliefs_r2_since(b, f, r2));
+    write_row(out, beliefs_name(b, f), "R²", r2, shown, 3);
+    TRY(beliefs_reading(b, f, &reading));
+    if (rc > 0) {
+        TRY(beliefs_noticed(b, &reading, share));
+        write_row(out, "", "error", reading.error, shown, 3);
+        write_row(out, "", "noticed", share, shown, 2);
+    }
+    json_array_append_new(
+        figures, json_pack("{s:o, s:o, s:o, s:o}", "factor", page_name(beliefs_name(b, f)), "r2",
+                           by_bin(r2), "error", by_bin(reading.error), "noticed", by_bin(share)));
+    rc = 0;
+out:
+    belief_reading_free(&reading);
+    return rc;
+}
+
 int page_beliefs_since(const beliefs *b, text *out, json_t *figures)
 {
     bool shown[SINCE_BINS] = {0};
@@ -154,19 +177,7 @@ int page_beliefs_since(const beliefs *b, text *out, json_t *figures)
     for (int k = 0; k < SINCE_BINS; k++)
         if (shown[k]) text_add(out, "<th>%s</th>", names.list[k]);
     text_add(out, "</tr>\n");
-    for (int f = 0; f < b->factors; f++) {
-        double r2[SINCE_BINS];
-        belief_reading reading = {0};
-        TRY(beliefs_r2_since(b, f, r2));
-        write_row(out, beliefs_name(b, f), "R²", r2, shown, 3);
-        TRY(beliefs_reading(b, f, &reading));
-        if (rc > 0) write_row(out, "", "error", reading.error, shown, 3);
-        json_array_append_new(
-            all, json_pack("{s:o, s:o, s:o}", "factor", page_name(beliefs_name(b, f)), "r2",
-                           by_bin(r2), "error", by_bin(reading.error)));
-        belief_reading_free(&reading);
-        rc = 0;
-    }
+    for (int f = 0; f < b->factors; f++) TRY(write_factor(b, f, shown, out, all));
     write_changed(b, shown, out, figures);
     text_add(out, "</table></div>\n");
     json_object_set(figures, "since_change", all);

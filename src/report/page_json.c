@@ -27,12 +27,12 @@ static json_t *numbers(const double *x, int n)
     return list;
 }
 
-static json_t *curve_json(const method *m)
+static json_t *curve_json(const method *m, curve_axis over)
 {
     curve c;
-    curve_of(&c, m);
-    return json_pack("{s:o, s:o, s:o}", "step", numbers(c.x, c.n), "mean", numbers(c.mean, c.n),
-                     "sd", numbers(c.sd, c.n));
+    curve_of(&c, m, over);
+    return json_pack("{s:o, s:o, s:o}", over == CURVE_STEPS ? "step" : "seconds", numbers(c.x, c.n),
+                     "mean", numbers(c.mean, c.n), "sd", numbers(c.sd, c.n));
 }
 
 static json_t *spread(const double *x, int n)
@@ -65,13 +65,13 @@ static json_t *method_json(const contest *t, size_t i)
     const method *m = &t->methods[i];
     json_t *runs = json_array();
     for (size_t k = 0; k < m->count; k++) json_array_append_new(runs, run_json(m->runs[k]));
-    return json_pack("{s:o, s:o, s:s, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "method",
-                     page_name(m->label), "algo", page_name(m->runs[0]->algo), "told", m->told,
-                     "comparable", !m->uncounted, "unfinished", m->unfinished, "final_return",
-                     spread(m->final, m->n), "iqm", interval(m->iqm, m->iqm_range), "area",
-                     spread(m->area, m->n), "score", json_number(m->score), "wilcoxon",
-                     tests_json(t, i), "curve", curve_json(m), "noticed", page_found_json(m),
-                     "runs", runs);
+    return json_pack("{s:o, s:o, s:s, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "method", page_name(m->label), "algo", page_name(m->runs[0]->algo), "told",
+                     m->told, "comparable", !m->uncounted, "unfinished", m->unfinished,
+                     "final_return", spread(m->final, m->n), "iqm", interval(m->iqm, m->iqm_range),
+                     "area", spread(m->area, m->n), "score", json_number(m->score), "wilcoxon",
+                     tests_json(t, i), "curve", curve_json(m, CURVE_STEPS), "curve_of_time",
+                     curve_json(m, CURVE_SECONDS), "noticed", page_found_json(m), "runs", runs);
 }
 
 static json_t *task_json(const contest *t)

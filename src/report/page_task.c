@@ -86,8 +86,24 @@ static void write_band(plot *p, const method *m, const curve *c)
     plot_band(p, page_colour(m->colour), c->x, low, high, c->n);
 }
 
+/* What curves are drawn over: steps, or time in a unit that suits it. */
+typedef struct ruler {
+    curve_axis over;
+    double unit;
+    const char *name, *word; /* of the axis; at a point on it */
+} ruler;
+
+static ruler ruler_of(curve_axis over, double last)
+{
+    enum { LONG = 600, LONGER = 4 * 3600 };
+    if (over == CURVE_STEPS) return (ruler){over, 1, "environment steps", "steps"};
+    if (last < LONG) return (ruler){over, 1, "seconds spent on a run", "s"};
+    if (last < LONGER) return (ruler){over, 60, "minutes spent on a run", "min"};
+    return (ruler){over, 3600, "hours spent on a run", "h"};
+}
+
 /* The smoothed curve, what it was before faintly behind it, and values to point at. */
-static void write_lines(plot *p, const method *m, const curve *c)
+static void write_lines(plot *p, const method *m, const curve *c, ruler u)
 {
     enum { SPOTS = 40 };
     char raw[32], about[256];
@@ -95,12 +111,13 @@ static void write_lines(plot *p, const method *m, const curve *c)
     plot_line(p, raw, c->x, c->raw, c->n);
     plot_line(p, page_colour(m->colour), c->x, c->mean, c->n);
     for (int k = 0; k < c->n; k += 1 + c->n / SPOTS) {
-        snprintf(about, sizeof about, "%s, step %.0f: %.4g", m->label, c->x[k], c->mean[k]);
+        snprintf(about, sizeof about, "%s, %.*f %s: %.4g", m->label, u.unit > 1, c->x[k], u.word,
+                 c->mean[k]);
         plot_hover(p, c->x[k], c->mean[k], about);
     }
 }
 
-static void write_plot(const contest *t, const curve *curves, text *out)
+static void write_plot(const contest *t, const curve *curves, ruler u, text *out)
 {
     double low = INFINITY, high = -INFINITY, last = 0;
     for (size_t i = 0; i < t->count; i++)
@@ -111,33 +128,49 @@ static void write_plot(const contest *t, const curve *curves, text *out)
             last = fmax(last, curves[i].x[k]);
         }
     plot p;
-    write_legend(t, out);
     plot_begin(&p, out, axis_between(0, last, 6), axis_over(low, high, 5), "ends",
                "learning curves");
     for (size_t i = 0; i < t->count; i++) write_band(&p, &t->methods[i], &curves[i]);
-    for (size_t i = 0; i < t->count; i++) write_lines(&p, &t->methods[i], &curves[i]);
-    plot_axes(&p, "environment steps");
+    for (size_t i = 0; i < t->count; i++) write_lines(&p, &t->methods[i], &curves[i], u);
+    plot_axes(&p, u.name);
     write_ends(&p, t, curves);
     plot_end(&p);
-    text_add(out,
-             "<p class=\"note\">Return, smoothed over %d episodes; faint: as it was; band: ± one "
-             "standard deviation over seeds.</p>\n",
-             t->methods[0].runs[0]->window);
 }
 
-int page_curves(const contest *t, text *out)
+/* All curves along one axis; returns whether there is any. */
+static bool draw_curves(const contest *t, curve_axis over, curve *curves, ruler *u)
 {
+    double last = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        curve_of(&curves[i], &t->methods[i], over);
+        if (curves[i].n) last = fmax(last, curves[i].x[curves[i].n - 1]);
+    }
+    *u = ruler_of(over, last);
+    for (size_t i = 0; i < t->count; i++)
+        for (int k = 0; k < curves[i].n; k++) curves[i].x[k] /= u->unit;
+    return last > 0;
+}
+
+int page_curves(const contest *t, bool timed, text *out)
+{
+    ruler u;
     curve *curves = mem_alloc(t->count * sizeof *curves);
     if (!curves) return FANS_ENOMEM;
-    bool any = false;
-    for (size_t i = 0; i < t->count; i++) {
-        curve_of(&curves[i], &t->methods[i]);
-        any = any || curves[i].n;
-    }
-    if (any)
-        write_plot(t, curves, out);
-    else
+    if (draw_curves(t, CURVE_STEPS, curves, &u)) {
+        write_legend(t, out);
+        write_plot(t, curves, u, out);
+        text_add(out,
+                 "<p class=\"note\">Return, smoothed over %d episodes; faint: as it was; band: ± "
+                 "one standard deviation over seeds.</p>\n",
+                 t->methods[0].runs[0]->window);
+    } else {
         text_add(out, "<p>No run has finished an episode yet.</p>\n");
+    }
+    if (timed && draw_curves(t, CURVE_SECONDS, curves, &u)) {
+        text_add(out, "<details><summary>The same over time</summary>\n");
+        write_plot(t, curves, u, out);
+        text_add(out, "</details>\n");
+    }
     mem_free(curves);
     return 0;
 }
@@ -328,10 +361,11 @@ int page_task(const contest *t, int number, text *out, json_t *insights, json_t 
     html_text(out, t->label);
     text_add(out, "</h2>\n");
     page_world(t->methods[0].runs[0], out);
-    TRY(page_curves(t, out));
+    TRY(page_curves(t, true, out));
     write_table(t, out);
     TRY(page_after_change(t, out, after));
     page_found(t, out);
+    page_losses(t, out);
     write_tests(t, out);
     for (size_t i = 0; i < t->count; i++)
         for (size_t k = 0; k < t->methods[i].count && k < SEEDS_SHOWN; k++)

@@ -196,8 +196,9 @@ void plot_end(plot *p)
 
 /* ---- maps of distances ----------------------------------------------------------------------- */
 
-/* One path per shade, in which neighbours of a row are one rectangle: a tenth of the size of a
- * rectangle per cell, and it takes its colour from the page's scheme, as a picture could not. */
+/* One path per shade, in which neighbours of a row are one line, as wide as a cell is high: a
+ * twentieth of the size of a rectangle per cell, and it takes its colour from the page's scheme, as
+ * a picture could not. */
 enum { SHADES = 16 };
 
 static int shade_of(double x, double most)
@@ -212,20 +213,20 @@ void plot_heat(text *out, const double *cells, int n, const char *first, const c
     double most = 0;
     for (int i = 0; i < n * n; i++) most = fmax(most, cells[i]);
     text_add(out,
-             "<div class=\"heat\"><div class=\"frame\"><svg viewBox=\"0 0 %d %d\" "
+             "<div class=\"heat\"><div class=\"frame\"><svg viewBox=\"0 -0.5 %d %d\" "
              "shape-rendering=\"crispEdges\" role=\"img\" aria-label=\"",
              n, n);
     html_text(out, about);
     text_add(out, "\">\n");
     for (int shade = 1; shade < SHADES; shade++) {
         size_t before = out->length;
-        text_add(out, "<path fill-opacity=\"%.3f\" d=\"", (double)shade / (SHADES - 1));
+        text_add(out, "<path stroke-opacity=\"%.2f\" d=\"", (double)shade / (SHADES - 1));
         size_t empty = out->length;
         for (int i = 0; i < n; i++)
             for (int j = 0, k; j < n; j = k) {
                 for (k = j; k < n && shade_of(cells[i * n + k], most) == shade;) k++;
                 if (k > j)
-                    text_add(out, "M%d %dh%dv1h-%dz", j, i, k - j, k - j);
+                    text_add(out, "M%d %dh%d", j, i, k - j); /* a line, one cell high */
                 else
                     k++;
             }

@@ -49,6 +49,14 @@ static char *trim(char *s)
     return s;
 }
 
+static int add_setting(record *r, setting s)
+{
+    if (mem_grow(&r->settings, &r->setting_capacity, r->setting_count + 1, sizeof *r->settings) < 0)
+        return FANS_ENOMEM;
+    r->settings[r->setting_count++] = s;
+    return 0;
+}
+
 static int add_line(record *r, int number, char *line, const char **section)
 {
     line = trim(line);
@@ -68,10 +76,7 @@ static int add_line(record *r, int number, char *line, const char **section)
     if (r->setting_count == CONFIG_MOST)
         return fans_fail(FANS_EFORMAT, "%s/config.ini: more than %d settings", r->path,
                          CONFIG_MOST);
-    if (mem_grow(&r->settings, &r->setting_capacity, r->setting_count + 1, sizeof *r->settings) < 0)
-        return FANS_ENOMEM;
-    r->settings[r->setting_count++] = (setting){*section, trim(line), trim(equals + 1)};
-    return 0;
+    return add_setting(r, (setting){*section, trim(line), trim(equals + 1)});
 }
 
 static int number_of(const record *r, const char *key, long *out)
@@ -157,6 +162,46 @@ static void find_first(record *r, const csv *t)
     }
 }
 
+int record_room(record *r, size_t episodes)
+{
+    double *memory = mem_alloc(5 * episodes * sizeof *memory);
+    if (!memory) return FANS_ENOMEM;
+    r->step = memory;
+    r->gain = memory + episodes;
+    r->length = memory + 2 * episodes;
+    r->smooth = memory + 3 * episodes;
+    r->clock = memory + 4 * episodes;
+    for (size_t i = 0; i < episodes; i++) r->clock[i] = NAN;
+    return 0;
+}
+
+static void average_loss(const record *r, const csv *t, int column, record_loss *to)
+{
+    double last = r->step[r->episodes - 1], sum[RECORD_LOSS] = {0};
+    int n[RECORD_LOSS] = {0};
+    snprintf(to->name, sizeof to->name, "%s", t->names[column]);
+    for (int i = 0; i < r->episodes; i++) {
+        double x = csv_at(t, (size_t)i, column), share = r->step[i] / last;
+        if (!isfinite(x) || !(share >= 0 && share <= 1)) continue;
+        int at = (int)fmin(share * RECORD_LOSS, RECORD_LOSS - 1);
+        sum[at] += x;
+        n[at]++;
+    }
+    for (int k = 0; k < RECORD_LOSS; k++) to->mean[k] = n[k] ? sum[k] / n[k] : NAN;
+}
+
+/* Whatever the algorithm wrote; the number of updates is no loss. */
+static int read_losses(record *r, const csv *t)
+{
+    int success = csv_column(t, "success"), count = csv_column(t, "n_updates");
+    if (success < 0 || !r->episodes) return 0;
+    r->losses = mem_alloc((size_t)(t->columns - success) * sizeof *r->losses);
+    if (!r->losses) return FANS_ENOMEM;
+    for (int c = success + 1; c < t->columns; c++)
+        if (c != count) average_loss(r, t, c, &r->losses[r->loss_count++]);
+    return 0;
+}
+
 static int read_metrics(record *r)
 {
     char file[FOLDERS_PATH];
@@ -165,12 +210,7 @@ static int read_metrics(record *r)
     TRY(record_file(r, "metrics.csv", file));
     TRY(csv_read(&t, file));
     TRY(find_columns(&t, file, at));
-    double *memory = mem_alloc(4 * t.rows * sizeof *memory);
-    if (!memory) TRY(FANS_ENOMEM);
-    r->step = memory;
-    r->gain = memory + t.rows;
-    r->length = memory + 2 * t.rows;
-    r->smooth = memory + 3 * t.rows;
+    TRY(record_room(r, t.rows));
     for (size_t i = 0; i < t.rows; i++) {
         double *to[] = {&r->step[i], &r->gain[i], &r->length[i]};
         for (int k = 0; k < 3; k++)
@@ -180,9 +220,47 @@ static int read_metrics(record *r)
     }
     r->episodes = (int)t.rows;
     find_first(r, &t);
+    TRY(read_losses(r, &t));
     record_smooth(r, 0);
     r->final = r->episodes ? trailing(r, r->episodes - 1, RECORD_FINAL) : NAN;
     r->area = stats_area(r->gain, r->length, r->episodes);
+out:
+    csv_free(&t);
+    return rc;
+}
+
+/* ---- times.csv --------------------------------------------------------------------------------
+ */
+
+/* Seconds at every episode's end, between rows; before the first from the start of the run. */
+static void set_clock(record *r, const csv *t, int step, int seconds)
+{
+    double s0 = 0, t0 = 0;
+    int at = 0;
+    for (size_t i = 0; i < t->rows; i++) {
+        double s1 = csv_at(t, i, step), t1 = csv_at(t, i, seconds);
+        if (!(s1 > s0) || !(t1 >= t0) || !isfinite(t1)) continue;
+        for (; at < r->episodes && r->step[at] <= s1; at++)
+            r->clock[at] = t0 + (t1 - t0) * fmax((r->step[at] - s0) / (s1 - s0), 0);
+        s0 = s1, t0 = t1;
+    }
+    r->timed = at;
+}
+
+static int read_times(record *r)
+{
+    char file[FOLDERS_PATH];
+    csv t = {0};
+    int rc = 0;
+    TRY(record_file(r, "times.csv", file));
+    TRY(os_exists(file));
+    if (rc == 0) return 0; /* an older run */
+    TRY(csv_read(&t, file));
+    int step = csv_column(&t, "step"), seconds = csv_column(&t, "seconds");
+    if (step < 0 || seconds < 0)
+        TRY(fans_fail(FANS_EFORMAT, "%s: has no columns 'step' and 'seconds'", file));
+    set_clock(r, &t, step, seconds);
+    rc = 0;
 out:
     csv_free(&t);
     return rc;
@@ -271,6 +349,22 @@ out:
     return rc;
 }
 
+/* The commit counts as a setting. */
+static int read_system(record *r)
+{
+    int rc = 0;
+    TRY(read_text(r, "system.json", &r->system, false));
+    json_t *system = r->system ? json_loads(r->system, 0, NULL) : NULL;
+    const char *commit = json_string_value(json_object_get(system, "commit"));
+    if (commit) {
+        r->commit = mem_text(commit);
+        rc = r->commit ? add_setting(r, (setting){"system", "commit", r->commit}) : FANS_ENOMEM;
+    }
+    json_decref(system);
+out:
+    return rc;
+}
+
 int record_read(record *r, const char *path)
 {
     int rc = 0;
@@ -279,10 +373,11 @@ int record_read(record *r, const char *path)
     TRY(folder_check(path));
     TRY(read_config(r));
     TRY(read_metrics(r));
+    TRY(read_times(r));
     TRY(read_segments(r));
     TRY(read_result(r));
     TRY(read_text(r, "command.txt", &r->command, false));
-    TRY(read_text(r, "system.json", &r->system, false));
+    TRY(read_system(r));
 out:
     if (rc < 0) record_free(r);
     return rc;
@@ -295,7 +390,9 @@ void record_free(record *r)
     mem_free(r->command);
     mem_free(r->system);
     mem_free(r->lines);
+    mem_free(r->commit);
     mem_free(r->settings);
+    mem_free(r->losses);
     mem_free(r->step);
     *r = (record){0};
 }
@@ -318,10 +415,15 @@ bool setting_of_task(const setting *s)
 bool setting_of_method(const setting *s)
 {
     static const char *const loose[] = {"seed", "episodes", "checkpoint_every"};
-    if (setting_of_task(s)) return false;
+    if (setting_of_task(s) || !strcmp(s->section, "system")) return false;
     for (int i = 0; i < 3; i++)
         if (!strcmp(s->section, "train") && !strcmp(s->key, loose[i])) return false;
     return true;
+}
+
+bool setting_of_commit(const setting *s)
+{
+    return setting_of_method(s) || !strcmp(s->section, "system");
 }
 
 bool record_has(const record *r, const setting *s)

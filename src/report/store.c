@@ -104,23 +104,19 @@ int store_record(const json_t *run, record *out)
 {
     const json_t *curve = json_object_get(run, "curve");
     size_t n = json_array_size(curve);
-    double *memory = mem_alloc(4 * n * sizeof *memory), each = number_of(run, "steps") / (double)n;
+    double each = number_of(run, "steps") / (double)n;
     *out = (record){.path = mem_text(word_of(run, "id")),
                     .algo = word_of(run, "algo"),
                     .seed = (long)json_integer_value(json_object_get(run, "seed")),
                     .done = true,
                     .time = number_of(run, "wall_s"),
                     .episodes = (int)n,
-                    .step = memory,
                     .final = number_of(run, "final"),
                     .area = number_of(run, "area")};
-    if (!memory || !out->path) {
+    if (!out->path || record_room(out, n) < 0) {
         record_free(out);
         return FANS_ENOMEM;
     }
-    out->gain = memory + n;
-    out->length = memory + 2 * n;
-    out->smooth = memory + 3 * n;
     for (size_t i = 0; i < n; i++) {
         out->step[i] = each * (double)(i + 1);
         out->length[i] = each;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -198,6 +199,7 @@ void run_close(run *r)
     if (r->metrics.fd >= 0) close(r->metrics.fd);
     if (r->beliefs.fd >= 0) close(r->beliefs.fd);
     if (r->segments.fd >= 0) close(r->segments.fd);
+    if (r->times.fd >= 0) close(r->times.fd);
     events_close(r->events);
     *r = RUN_CLOSED;
 }
@@ -234,13 +236,46 @@ out:
     return rc;
 }
 
-int run_begin(run *r, bool resume, bool beliefs, bool segments)
+/* The bytes of a table's head and of its rows up to a step, which is their first number. */
+static int64_t bytes_until(const char *rows, int64_t step)
+{
+    const char *line = rows;
+    for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+        if (line > rows && strtoll(line, NULL, 10) > step) break;
+    return line - rows;
+}
+
+/* A run that is older than this file gets one from here on. */
+static int begin_times(run *r, bool resume, int64_t step)
+{
+    static const char head[] = "step,seconds\n";
+    char file[RUN_PATH];
+    void *rows = NULL;
+    size_t n;
+    int rc = 0;
+    TRY(run_file(r, r->times.name, file));
+    r->times.bytes = 0;
+    if (resume) TRY(os_exists(file));
+    if (resume && rc > 0) {
+        TRY(os_read_file(&rows, &n, file));
+        r->times.bytes = bytes_until(rows, step);
+    }
+    TRY(begin_table(r, &r->times, true));
+    if (r->times.bytes == 0)
+        rc = run_row(r, &r->times, &(text){.s = (char *)head, .length = sizeof head - 1});
+out:
+    mem_free(rows);
+    return rc;
+}
+
+int run_begin(run *r, bool resume, int64_t step, bool beliefs, bool segments)
 {
     char file[RUN_PATH];
     int rc = 0;
     TRY(begin_table(r, &r->metrics, resume));
     if (beliefs) TRY(begin_table(r, &r->beliefs, resume));
     if (segments) TRY(begin_table(r, &r->segments, resume));
+    TRY(begin_times(r, resume, step));
     if (!resume) r->events_bytes = 0;
     TRY(run_file(r, EVENTS, file));
     TRY(os_exists(file));
@@ -278,6 +313,7 @@ int run_sync(const run *r)
     TRY(sync_table(r, &r->metrics));
     TRY(sync_table(r, &r->beliefs));
     TRY(sync_table(r, &r->segments));
+    TRY(sync_table(r, &r->times));
     rc = events_sync(r->events);
 out:
     return rc;

@@ -6,13 +6,16 @@
  *     metrics.csv   one row per episode; bit-identical for the same seed
  *     beliefs.csv   belief and truth at some steps of every episode
  *     segments.csv  one row per stretch between changes: rewards by steps since the change
+ *     times.csv     seconds spent on the run so far, about a hundred rows
+ *     times.csv     seconds spent on the run, about a hundred rows
  *     graph.json    the causal graph found; `fans graph` draws it
  *     events…       metrics and more for TensorBoard
  *     checkpoint.safetensors    all that a resume needs
  *     result.json   written at the end
  *
  * Tables and events are appended to. A checkpoint notes their lengths, and a resume cuts them back,
- * so that they continue as if nothing had happened. */
+ * so that they continue as if nothing had happened; times are cut back by their steps, since no
+ * checkpoint knows their length. */
 #ifndef TRAIN_RUN_H
 #define TRAIN_RUN_H
 
@@ -32,15 +35,16 @@ typedef struct run_table {
 typedef struct run {
     char path[RUN_PATH - 64];
     int held; /* the folder, open and locked; or -1 */
-    run_table metrics, beliefs, segments;
+    run_table metrics, beliefs, segments, times;
     int64_t events_bytes;
     events *events;
 } run;
-#define RUN_CLOSED                            \
-    ((run){.held = -1,                        \
-           .metrics = {"metrics.csv", -1, 0}, \
-           .beliefs = {"beliefs.csv", -1, 0}, \
-           .segments = {"segments.csv", -1, 0}})
+#define RUN_CLOSED                              \
+    ((run){.held = -1,                          \
+           .metrics = {"metrics.csv", -1, 0},   \
+           .beliefs = {"beliefs.csv", -1, 0},   \
+           .segments = {"segments.csv", -1, 0}, \
+           .times = {"times.csv", -1, 0}})
 
 /* Locks a folder for this process, and makes it where there is none. Returns 0, RUN_BUSY where
  * another process holds it, or an error. Close `held` to unlock it. A file system without locks is
@@ -74,9 +78,9 @@ int run_check_version(const char *path);
 int run_file(const run *r, const char *name, char *out); /* out[RUN_PATH] */
 int run_note(const run *r, const char *command, const char *system_json);
 
-/* Opens metrics, events and, if wanted, beliefs and segments: at their noted lengths if `resume`,
- * else empty. */
-int run_begin(run *r, bool resume, bool beliefs, bool segments);
+/* Opens metrics, times, events and, if wanted, beliefs and segments: at their noted lengths, times
+ * up to `step`, if `resume`, else empty. */
+int run_begin(run *r, bool resume, int64_t step, bool beliefs, bool segments);
 int run_row(run *r, run_table *t, const text *row);
 
 /* Note the lengths for a checkpoint; and make sure that this much is on the disk. */

@@ -48,6 +48,18 @@ static int write_head(training *t, int r)
     return run_row(&t->replicas[r].run, &t->replicas[r].run.metrics, &t->row);
 }
 
+/* The end of the first episode in each hundredth of the run. */
+static int write_time(training *t, int r)
+{
+    replica *p = &t->replicas[r];
+    int64_t total = t->ticks * t->worlds_each, step = train_counted(t, p);
+    if (total > 0 && step * 100 / total == p->timed * 100 / total) return 0;
+    p->timed = step;
+    t->row.length = 0;
+    text_add(&t->row, "%lld,%.3f\n", (long long)step, train_busy(t, p));
+    return run_row(&p->run, &p->run.times, &t->row);
+}
+
 static int write_episode(training *t, int r, int w)
 {
     replica *p = &t->replicas[r];
@@ -68,6 +80,7 @@ static int write_episode(training *t, int r, int w)
     events_add(to, "rollout/return", p->gain[w]);
     events_add(to, "time/fps", rows / fmax(os_now() - t->started, 1e-9));
     TRY(events_write(to, step));
+    TRY(write_time(t, r));
 out:
     return rc;
 }

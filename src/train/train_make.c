@@ -341,7 +341,8 @@ int training_begin(training *t)
         TRY(fans_fail(FANS_EIO, "%s: has no checkpoint", t->s.runs[0].folder));
     for (int r = 0; train_keeps(t, 0) && r < t->count; r++) {
         run *p = &t->replicas[r].run;
-        TRY(run_begin(p, resumed, t->s.algo->belief, train_has_segments(t, r)));
+        TRY(run_begin(p, resumed, train_counted(t, &t->replicas[r]), t->s.algo->belief,
+                      train_has_segments(t, r)));
         if (!resumed) TRY(train_write_heads(t, r));
         TRY(run_note(p, t->s.command, t->s.system_json));
     }

@@ -32,6 +32,7 @@ typedef struct replica {
     double recent[TRAIN_RECENT], lengths[TRAIN_RECENT]; /* rings over episodes */
     double wall;                                        /* seconds, over all processes */
     double busy;   /* of these, spent on this run: its share of its training's own time */
+    int64_t timed; /* step of the last row of times.csv */
     int64_t since; /* steps since the last change of its first world */
     double after[SINCE_BINS]; /* rewards there since then, summed by steps since the change */
     noticed noticed;          /* of its first world */
@@ -113,7 +114,8 @@ int train_fit_yours(training *t, size_t bytes); /* makes room for the caller's b
 /* train_save.c */
 int train_make_writers(training *t);
 int train_save(training *t);
-int train_resume(training *t, bool *resumed); /* from the folders' checkpoints, if any */
+double train_busy(const training *t, const replica *p); /* seconds spent on a run so far */
+int train_resume(training *t, bool *resumed);           /* from the folders' checkpoints, if any */
 
 /* Whether a run writes files. */
 static inline bool train_keeps(const training *t, int r)

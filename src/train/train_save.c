@@ -80,12 +80,23 @@ static int write_batch(training *t, int first, int n)
 }
 
 /* Trainings of one process take turns, so its wall time says little about any of them. */
-static void share_time(training *t)
+static double unshared(const training *t)
 {
     const train_times *x = &t->times;
     double all = x->worlds + x->acting + x->updating + x->observing + x->saving;
-    for (int r = 0; r < t->count; r++) t->replicas[r].busy += (all - t->busy_saved) / t->count;
-    t->busy_saved = all;
+    return (all - t->busy_saved) / t->count;
+}
+
+double train_busy(const training *t, const replica *p)
+{
+    return p->busy + unshared(t);
+}
+
+static void share_time(training *t)
+{
+    double each = unshared(t);
+    for (int r = 0; r < t->count; r++) t->replicas[r].busy += each;
+    t->busy_saved += each * t->count;
 }
 
 /* First all runs write their next checkpoint, then all rename it: a crash in between leaves a step

@@ -44,6 +44,10 @@ command -v ffprobe >/dev/null || {
     exit 77
 }
 
+# a still as WebP
+play "$fans_run" --episodes 1 --size 96 --still "$folder/still.webp" --at 5
+[ "$(head -c 4 "$folder/still.webp")$(head -c 12 "$folder/still.webp" | tail -c 4)" = RIFFWEBP ] || fail "the still is not a WebP"
+
 frames() { ffprobe -v error -count_frames -show_entries stream=nb_read_frames -of csv=p=0 "$1"; }
 
 play "$fans_run" "$sac_run" --episodes 1 --size 96 --video "$folder/film.mp4"

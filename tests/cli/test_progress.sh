@@ -24,6 +24,13 @@ command -v script >/dev/null || {
     exit 77
 }
 
+# nothing is coloured, not even where colours are asked for; and a terminal that cannot write over lines gets lines
+script -qec "CLICOLOR_FORCE=1 $train --out $folder/coloured" /dev/null >"$folder/said" </dev/null
+grep -q "$(printf '\033')" "$folder/said" && fail "escape sequences: $(cat -v "$folder/said")"
+script -qec "NO_COLOR=1 TERM=dumb $train --out $folder/dumb" /dev/null >"$folder/said" </dev/null
+grep -q "^      pendulum-sac -[0-9.]*" "$folder/said" || fail "a dumb terminal: $(cat -v "$folder/said")"
+grep -q "$(printf '[\033]')" "$folder/said" && fail "escape sequences: $(cat -v "$folder/said")"
+
 for columns in 20 80; do
     script -qec "stty cols $columns; $train --out $folder/$columns" /dev/null >"$folder/said" </dev/null
     # the line that is written over: what lies between two returns of the carriage

@@ -30,4 +30,7 @@ command -v script >/dev/null || {
 script -qec "timeout --foreground -s INT 5 $fans runs runs --watch; echo status \$?" /dev/null >said </dev/null
 [ "$(grep -c "random" said)" -ge 2 ] || complain "the list is not shown again: $(cat -v said)"
 grep -q "status 1[23]" said || complain "Ctrl-C does not end it: $(cat -v said)"
+script -qec "TERM=dumb $fans runs runs --watch" /dev/null >said </dev/null
+grep -q learning said || complain "a terminal that cannot write over lines: $(cat -v said)"
+grep -q "$(printf '\033')" said && complain "escape sequences for a terminal that knows none: $(cat -v said)"
 exit $bad

@@ -1,5 +1,5 @@
 /* fuzz_run.c - folders of runs, up to the page of a report. Their files are the pieces of the input
- * between lines of five equals signs, eight for each run. */
+ * between lines of five equals signs, eight for each run; then the times of each. */
 #include "base/json.h"
 #include "base/text.h"
 #include "fuzz.h"
@@ -21,6 +21,13 @@ static void put_files(const uint8_t *data, size_t size)
             data += n;
             size -= n;
         }
+    for (size_t i = 0; i < MOST_RUNS; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/times.csv", folders[i]);
+        size_t n = fuzz_put_piece(path, data, size);
+        data += n;
+        size -= n;
+    }
 }
 
 static void read_run(const uint8_t *data, size_t size)

@@ -126,7 +126,7 @@ static void curves_average_over_seeds_that_got_there(void **state)
     (void)state;
     contests c = load("all");
     curve k;
-    curve_of(&k, &c.list[1].methods[0]); /* smoothed: 0, 5, 10 and 0, 5 */
+    curve_of(&k, &c.list[1].methods[0], CURVE_STEPS); /* smoothed: 0, 5, 10 and 0, 5 */
     close_to(k.x[0], 10);
     close_to(k.x[k.n - 1], 30);
     close_to(k.mean[0], 0);
@@ -137,10 +137,80 @@ static void curves_average_over_seeds_that_got_there(void **state)
     close_to(curve_at(r, r->smooth, 15), 2.5);
     close_to(curve_at(r, r->smooth, 30), 10);
     assert_true(isnan(curve_at(r, r->smooth, 9)) && isnan(curve_at(r, r->smooth, 31)));
-    curve_of(&k, &c.list[1].methods[2]);
+    curve_of(&k, &c.list[1].methods[2], CURVE_STEPS);
     close_to(k.mean[7], 101);
     close_to(k.sd[7], sqrt(2));
     contests_free(&c);
+}
+
+/* times.csv has a row now and then; between them, and before the first, time passes evenly. */
+static void curves_may_run_over_time(void **state)
+{
+    (void)state;
+    const double gains[] = {1, 2, 3, 4};
+    curve k;
+    make_run("timed/seed-0", "sac", 0, "sine", "", gains, 4);
+    write_in("timed/seed-0", "times.csv", "step,seconds\n20,4\n30,5\n");
+    contests c = load("timed");
+    const record *r = c.records[0];
+    assert_int_equal(r->timed, 3); /* nothing is known of the last episode */
+    close_to(r->clock[0], 2);
+    close_to(r->clock[2], 5);
+    curve_of(&k, &c.list[0].methods[0], CURVE_SECONDS);
+    close_to(k.x[0], 2);
+    close_to(k.x[k.n - 1], 5);
+    contests_free(&c);
+    write_in("timed/seed-0", "times.csv", "step,minutes\n20,4\n");
+    c = (contests){0};
+    assert_int_equal(contests_add(&c, in_test_folder("timed")), FANS_EFORMAT);
+    assert_non_null(strstr(fans_error(), "has no columns 'step' and 'seconds'"));
+    contests_free(&c);
+}
+
+/* Without being asked, the program's commit does not tell runs apart: long ones see several. */
+static void commits_are_compared_on_request(void **state)
+{
+    (void)state;
+    const double gains[] = {1, 2, 3};
+    make_run("commits/a", "sac", 0, "sine", "", gains, 3);
+    make_run("commits/b", "sac", 1, "sine", "", gains, 3);
+    write_in("commits/a", "system.json", "{\"commit\": \"aaa\"}");
+    write_in("commits/b", "system.json", "{\"commit\": \"bbb\"}");
+    contests c = load("commits");
+    assert_int_equal(c.list[0].count, 1);
+    contests_free(&c);
+    make_run("commits/b", "sac", 0, "sine", "", gains, 3); /* the same seed, too */
+    c = (contests){0};
+    assert_int_equal(contests_add(&c, in_test_folder("commits")), 0);
+    assert_int_equal(contests_settle(&c), FANS_EINVAL);
+    assert_non_null(strstr(fans_error(), "--by-commit"));
+    contests_free(&c);
+    c = (contests){.by_commit = true};
+    assert_int_equal(contests_add(&c, in_test_folder("commits")), 0);
+    assert_int_equal(contests_settle(&c), 0);
+    assert_int_equal(c.list[0].count, 2);
+    assert_string_equal(c.list[0].methods[0].label, "sac · commit=aaa");
+    assert_string_equal(c.list[0].methods[1].label, "sac · commit=bbb");
+    contests_free(&c);
+}
+
+static void losses_are_averaged_over_shares_of_a_run(void **state)
+{
+    (void)state;
+    const double gains[] = {1, 2};
+    record r;
+    make_run("lossy", "sac", 0, "sine", "", gains, 2);
+    write_in("lossy", "metrics.csv",
+             "episode,step,world,return,length,success,critic_loss,n_updates\n"
+             "0,1,0,1,10,nan,4,1\n1,2,0,1,10,nan,6,2\n2,99,0,1,10,nan,,3\n3,100,0,2,10,nan,9,4\n");
+    assert_int_equal(record_read(&r, in_test_folder("lossy")), 0);
+    assert_int_equal(r.loss_count, 1); /* the number of updates is none */
+    assert_string_equal(r.losses[0].name, "critic_loss");
+    close_to(r.losses[0].mean[0], 4);
+    close_to(r.losses[0].mean[1], 6);
+    assert_true(isnan(r.losses[0].mean[25]));
+    close_to(r.losses[0].mean[RECORD_LOSS - 1], 9);
+    record_free(&r);
 }
 
 /* ---- beliefs --------------------------------------------------------------------------------- */
@@ -187,6 +257,38 @@ static void beliefs_are_read_through_a_linear_map(void **state)
         if (!fitted) assert_float_equal(guess[i], truth[i], 1e-3);
     }
     beliefs_free(&b);
+}
+
+/* A factor flips with every episode, and the belief follows after two steps; in every fourth
+ * episode, nothing changes. */
+static void beliefs_notice_changes(void **state)
+{
+    (void)state;
+    beliefs b;
+    belief_reading reading;
+    double share[SINCE_BINS];
+    text t = {0};
+    text_add(&t, "episode,step,tau,since,true.a,theta0\n");
+    for (int e = 0, value = 1, before = 1; e < EPISODES; e++) {
+        before = value;
+        value = e % 4 == 3 ? value : -value;
+        for (int tau = 0; tau <= 10; tau++)
+            text_add(&t, "%d,%d,%d,%d,%d,%d\n", e, 11 * e + tau, tau, tau, value,
+                     3 * (tau < 2 ? before : value));
+    }
+    write_in("all/strange", "beliefs.csv", t.s);
+    text_free(&t);
+    assert_int_equal(beliefs_read(&b, in_test_folder("all/strange/beliefs.csv")), 0);
+    assert_int_equal(beliefs_reading(&b, 0, &reading), 1);
+    assert_int_equal(beliefs_noticed(&b, &reading, share), 0);
+    close_to(share[since_bin(0)], 0);
+    close_to(share[since_bin(1)], 0);
+    close_to(share[since_bin(2)], 1);
+    close_to(share[since_bin(10)], 1);
+    assert_true(isnan(share[since_bin(20)]));
+    belief_reading_free(&reading);
+    beliefs_free(&b);
+    write_lives();
 }
 
 static void distances_are_those_of_the_rows(void **state)
@@ -239,7 +341,11 @@ int main(void)
         cmocka_unit_test(free_preludes_are_not_comparable),
         cmocka_unit_test(figures_are_those_of_the_runs),
         cmocka_unit_test(curves_average_over_seeds_that_got_there),
+        cmocka_unit_test(curves_may_run_over_time),
+        cmocka_unit_test(commits_are_compared_on_request),
+        cmocka_unit_test(losses_are_averaged_over_shares_of_a_run),
         cmocka_unit_test(beliefs_are_read_through_a_linear_map),
+        cmocka_unit_test(beliefs_notice_changes),
         cmocka_unit_test(distances_are_those_of_the_rows),
         cmocka_unit_test(failed_allocations_are_reported),
     };

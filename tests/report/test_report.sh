@@ -137,6 +137,20 @@ cp "$folder/page.html" "$folder/first.html"
 report "$folder/runs" "$folder/runs/swing-sac" "$folder/runs/swing-sac/seed-1/"
 cmp -s "$folder/page.html" "$folder/first.html" || complain "the page depends on how often a run was named"
 
+# times and losses
+shows "The same over time" "seconds spent on a run" "Losses" "critic_loss"
+lacks "n_updates"
+[ "$(head -1 "$folder/runs/swing-sac/seed-0/times.csv")" = step,seconds ] || complain "times.csv: $(cat "$folder/runs/swing-sac/seed-0/times.csv")"
+awk -F, 'NR > 1 && !($1 > step && $2 >= seconds) { exit 1 } NR > 1 { step = $1; seconds = $2 } END { exit step != 120 }' \
+    "$folder/runs/swing-sac/seed-0/times.csv" || complain "times.csv: $(cat "$folder/runs/swing-sac/seed-0/times.csv")"
+
+# the same runs of another commit
+cp -r "$folder/runs/swing-sac" "$folder/later"
+sed -i 's/"commit": "[^"]*"/"commit": "later"/' "$folder"/later/seed-*/system.json
+refuses 1 "$folder/runs/swing-sac/seed-0 and $folder/later/seed-0: the same task, algorithm, settings and seed 0: give only one of them, or compare commits with --by-commit" report "$folder/runs/swing-sac" "$folder/later"
+report "$folder/runs/swing-sac" "$folder/later" --by-commit
+shows "sac · commit=later"
+
 # tasks that one command trained keep their names
 report "$folder/both"
 shows '<h2 id="task-1">slow</h2>' '<h2 id="task-2">swing</h2>'
@@ -241,7 +255,7 @@ cp "$run/beliefs.csv" "$folder/whole.csv"
 head -13 "$folder/whole.csv" >"$run/beliefs.csv"
 refuses 1 "$run/beliefs.csv: ends at step 30 of episode 3, but the run has 6 episodes, the last of 20 steps: something cut it off" \
     report "$folder/made" --out "$folder/none.html"
-rm "$run/result.json" # an unfinished run …
+mv "$run/result.json" "$folder/kept.json" # an unfinished run …
 head -2 "$folder/whole.csv" >"$folder/x" && cp "$folder/x" "$run/beliefs.csv" # … with too few to say anything
 report "$folder/made"
 shows "Too few episodes to fit a map: 3 beliefs need 20."
