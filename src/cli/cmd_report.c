@@ -125,8 +125,8 @@ int cmd_report(int argc, char **argv)
         ARG_TEXT("title", "T", &title, "title of the page"),
         ARG_INT("smooth", &c.smooth, 1, 100000,
                 "episodes that curves are smoothed over (a thirtieth of a run, from 5 to 100)"),
-        ARG_FLAG("by-commit", &c.by_commit,
-                 "compare runs of different commits of the program, as if these were settings"),
+        ARG_FLAG("commits", &c.by_commit,
+                 "compare commits of the program, as if these were settings"),
         ARG_FLAG("skip", &c.skip, "leave out runs that are damaged, with a warning each"),
         ARG_JSON(&json),
     };

@@ -5,6 +5,7 @@
  * story; of a longer film they show the last PLOT_STEPS. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "film/film_parts.h"
 
@@ -192,9 +193,13 @@ static void draw_factor(film *f, const film_lane *l, int k, double x, double y)
         snprintf(line, sizeof line, "%s", without);
     else
         snprintf(line, sizeof line, "believed %.2f", (double)now->guess);
-    write_at(f, end + 14 * f->unit, base, 11, without ? SOFT : BELIEF, line);
+    end = canvas_text(&f->page, end + 14 * f->unit, base, 11 * f->unit, without ? SOFT : BELIEF,
+                      line);
     follow_verdict v = follow_judge(&l->follow, k);
-    write_right(f, x + f->s.width - margin, base, 11, ink_of(&v), v.text);
+    double right = x + f->s.width - margin;
+    char *detail = strchr(v.text, ','); /* where that fits */
+    if (detail && right - canvas_text_width(11 * f->unit, v.text) < end + margin) *detail = 0;
+    write_right(f, right, base, 11, ink_of(&v), v.text);
 }
 
 /* ---- reward ---------------------------------------------------------------------------------- */

@@ -76,6 +76,13 @@ out:
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* What may change at every step drifts: that is no change to notice, unless it is done by hand. */
+static void drift(const follow *f, int k, double truth, bool by_hand)
+{
+    noticing *n = &f->list[k].noticing;
+    if (f->moving[k].flows && !by_hand && truth != n->now) *n = (noticing){0};
+}
+
 follow_moment follow_step(follow *f, int k, const play_view *v, bool grows)
 {
     follow_factor *t = &f->list[k];
@@ -85,6 +92,7 @@ follow_moment follow_step(follow *f, int k, const play_view *v, bool grows)
     bool reads = r->w && v->belief && v->belief_width >= r->thetas;
     double guess = reads ? belief_read(r, v->belief) : NAN;
     double usual = reads ? belief_spread(r, INFINITY) : 0;
+    drift(f, k, truth, grows);
     bool counted = n->counts && n->after < 0;
     follow_moment m = {.truth = (float)truth, .guess = (float)guess, .noticed = -1};
     bool grew = grows && noticing_grow(n, truth, usual);
@@ -95,7 +103,8 @@ follow_moment follow_step(follow *f, int k, const play_view *v, bool grows)
     }
     m.changed = n->since == 0 && n->old != n->now;
     t->so_far.changes += m.changed && n->counts && !(grew && counted);
-    m.spread = reads ? (float)belief_spread(r, n->since) : NAN;
+    bool drifts = f->moving[k].flows && n->old == n->now;
+    m.spread = reads ? (float)belief_spread(r, drifts ? (double)INFINITY : n->since) : NAN;
     return m;
 }
 
@@ -138,28 +147,32 @@ static const char *steps_word(int n)
     return n == 1 ? "step" : "steps";
 }
 
-static follow_verdict judge(const follow *f, const noticing *n)
+static follow_verdict judge(const follow *f, int k)
 {
-    if (!n->started || n->old == n->now) return say(FOLLOW_QUIET, "%s", "");
+    const noticing *n = &f->list[k].noticing;
+    if (!n->started || n->old == n->now)
+        return say(FOLLOW_QUIET, "%s", f->moving[k].flows ? "changes with every step" : "");
     if (n->after == 0) return say(FOLLOW_NOTICED, "foreseen");
     if (n->after > 0)
         return say(FOLLOW_NOTICED, "noticed after %d %s", n->after, steps_word(n->after));
     if (f->told) return say(FOLLOW_NOTICED, "told at once");
-    if (!n->counts) return say(FOLLOW_QUIET, "changed too little to tell");
     return say(FOLLOW_CHANGED, "changed %d %s ago%s", n->since, steps_word(n->since),
-               f->without ? "" : ", not noticed yet");
+               f->without   ? ""
+               : !n->counts ? ", within its error"
+                            : ", not noticed yet");
 }
 
-/* The latest change that counts, over all factors: the slowest. */
+/* The latest change over all factors: one that is not noticed yet, else the slowest that was, else
+ * one within the error. */
 static follow_verdict judge_all(const follow *f)
 {
     follow_verdict v = {.tone = FOLLOW_QUIET};
-    int slowest = -1;
+    int slowest = -2; /* within the error: -1 */
     for (int k = 0; k < f->factors; k++) {
         const noticing *n = &f->list[k].noticing;
-        if (n->old == n->now || !n->counts) continue;
-        if (n->after < 0 && !f->told) return judge(f, n);
-        if (n->after >= slowest) v = judge(f, n);
+        if (n->old == n->now) continue;
+        if (n->counts && n->after < 0 && !f->told) return judge(f, k);
+        if (n->after >= slowest) v = judge(f, k);
         slowest = n->after > slowest ? n->after : slowest;
     }
     return v;
@@ -167,5 +180,5 @@ static follow_verdict judge_all(const follow *f)
 
 follow_verdict follow_judge(const follow *f, int k)
 {
-    return k < 0 ? judge_all(f) : judge(f, &f->list[k].noticing);
+    return k < 0 ? judge_all(f) : judge(f, k);
 }

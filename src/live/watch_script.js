@@ -335,7 +335,7 @@ function showClock(frame) {
   const l = frame.lanes[0];
   put(by("clock"), `episode ${Math.max(1, l.episode)}, step ${l.tau} of ${about.horizon} · ` +
     `${document.body.dataset.rate || "–"} pictures per second`);
-  put(by("pause"), frame.paused ? "Go on" : "Pause");
+  put(by("pause"), frame.paused ? "Resume" : "Pause");
   if (document.activeElement !== by("speed")) by("speed").value = frame.speed;
   by("told").checked = frame.told;
   trouble(frame.fault && `${frame.fault}. “Start over” begins a new lifetime.`);

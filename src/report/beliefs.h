@@ -73,7 +73,7 @@ int beliefs_last(const beliefs *b, const belief_reading *r, int n, double *step,
 /* Distances between the ends of up to BELIEF_MAP episodes of the second half, evenly picked: of the
  * truth (each factor scaled to its range) and of the belief, [n][n] each. Fills in `episodes`;
  * returns n. */
-enum { BELIEF_MAP = 64 };
+enum { BELIEF_MAP = 48 };
 int beliefs_distances(const beliefs *b, double *episodes, double *truth, double *belief);
 
 /* Pearson's correlation between two such maps, the diagonals left out. */

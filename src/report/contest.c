@@ -255,7 +255,7 @@ static int place(contests *c, record *r)
                              m->runs[i]->path, r->path, r->seed,
                              records_agree(m->runs[i], r, setting_of_commit)
                                  ? ""
-                                 : ", or compare commits with --by-commit");
+                                 : ", or compare commits with --commits");
     m->runs[m->count++] = r;
     m->unfinished += !r->done;
     return 0;

@@ -154,6 +154,16 @@ static void write_method(text *out)
         "have the wall time of their process instead.</p>\n");
 }
 
+/* Seeds of a method whose beliefs and graphs are shown: fewer where there are many methods, as
+ * these are most of a page. */
+static size_t seeds_shown(const contests *c)
+{
+    enum { MOST = 5, ALL = 40 };
+    size_t methods = 0;
+    for (size_t i = 0; i < c->count; i++) methods += c->list[i].count;
+    return methods > ALL ? 1 : methods * MOST < ALL ? MOST : ALL / methods;
+}
+
 int page_write(const contests *c, const char *title, text *out, json_t **figures)
 {
     json_t *insights = json_array(), *afters = json_array();
@@ -167,7 +177,7 @@ int page_write(const contests *c, const char *title, text *out, json_t **figures
     for (size_t i = 0; i < c->count; i++) {
         json_t *after = json_object();
         json_array_append_new(afters, after);
-        TRY(page_task(&c->list[i], (int)i + 1, out, insights, after));
+        TRY(page_task(&c->list[i], (int)i + 1, seeds_shown(c), out, insights, after));
     }
     write_method(out);
     text_add(out, "<p class=\"note\">Written by fans %s.</p>\n", fans_version());

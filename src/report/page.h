@@ -13,9 +13,10 @@ int page_write(const contests *c, const char *title, text *out, json_t **figures
 /* ---- its parts: page_task.c, page_change.c, page_run.c, page_json.c … -------------------------
  */
 
-/* One task: curves, tables, every seed, settings. What its runs learned goes to `insights` too, and
- * rewards after a change to `after`. */
-int page_task(const contest *t, int number, text *out, json_t *insights, json_t *after);
+/* One task: curves, tables, every seed, settings. What its runs learned, of so many `seeds` of each
+ * method, goes to `insights` too, and rewards after a change to `after`. */
+int page_task(const contest *t, int number, size_t seeds, text *out, json_t *insights,
+              json_t *after);
 
 /* Its parts: what changes in a run's world, and the learning curves. */
 void page_world(const record *r, text *out);

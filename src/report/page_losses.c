@@ -31,8 +31,12 @@ static bool average(const method *m, const char *name, double mean[RECORD_LOSS])
 static void write_line(plot *p, const method *m, const double *x, const double *mean)
 {
     enum { SPOTS = 10 };
+    double known_x[RECORD_LOSS], known[RECORD_LOSS];
     char about[256];
-    plot_line(p, page_colour(m->colour), x, mean, RECORD_LOSS);
+    int n = 0;
+    for (int k = 0; k < RECORD_LOSS; k++) /* a short run has no episode in some shares */
+        if (!isnan(mean[k])) known_x[n] = x[k], known[n++] = mean[k];
+    plot_line(p, page_colour(m->colour), known_x, known, n);
     for (int k = 0; k < RECORD_LOSS; k += RECORD_LOSS / SPOTS) {
         if (isnan(mean[k])) continue;
         snprintf(about, sizeof about, "%s, %.0f %%: %.4g", m->label, x[k], mean[k]);

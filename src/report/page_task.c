@@ -10,9 +10,6 @@
 #include "report/page.h"
 #include "report/plot.h"
 
-/* Seeds of a method whose beliefs and graphs are on the page. */
-enum { SEEDS_SHOWN = 5 };
-
 /* ---- what changes ---------------------------------------------------------------------------- */
 
 /* "half_cheetah; speed changes: sine, clock episode" */
@@ -354,7 +351,8 @@ static void write_settings(const contest *t, text *out)
     }
 }
 
-int page_task(const contest *t, int number, text *out, json_t *insights, json_t *after)
+int page_task(const contest *t, int number, size_t seeds, text *out, json_t *insights,
+              json_t *after)
 {
     int rc = 0;
     text_add(out, "<h2 id=\"task-%d\">", number);
@@ -368,7 +366,7 @@ int page_task(const contest *t, int number, text *out, json_t *insights, json_t 
     page_losses(t, out);
     write_tests(t, out);
     for (size_t i = 0; i < t->count; i++)
-        for (size_t k = 0; k < t->methods[i].count && k < SEEDS_SHOWN; k++)
+        for (size_t k = 0; k < t->methods[i].count && k < seeds; k++)
             TRY(page_run(&t->methods[i], t->methods[i].runs[k], k == 0, out, insights));
     text_add(out, "<h3>Runs and settings</h3>\n");
     write_seeds(t, out);

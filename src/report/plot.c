@@ -7,6 +7,7 @@
 #include "report/html.h"
 
 enum { FULL = 1000 }; /* width and height of the SVG's own coordinates */
+enum { CROWDED = 8 }; /* with more ticks, a narrow page shows every other one */
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
@@ -99,7 +100,7 @@ void plot_begin(plot *p, text *out, axis x, axis y, const char *style, const cha
 
 static void add_point(plot *p, char command, double x, double y)
 {
-    text_add(p->out, "%c%.1f %.1f", command, FULL * across(p, x), FULL * plot_height(p, y));
+    text_add(p->out, "%c%.0f %.0f", command, FULL * across(p, x), FULL * plot_height(p, y));
 }
 
 /* Stretches where both ends are known. */
@@ -158,7 +159,7 @@ void plot_dots(plot *p, const char *style, const double *x, const double *y, int
 /* A dot that cannot be seen, but pointed at. */
 void plot_hover(plot *p, double x, double y, const char *about)
 {
-    text_add(p->out, "<path class=\"spot\" d=\"M%.1f %.1fh0\"><title>", FULL * across(p, x),
+    text_add(p->out, "<path class=\"spot\" d=\"M%.0f %.0fh0\"><title>", FULL * across(p, x),
              FULL * plot_height(p, y));
     html_text(p->out, about);
     text_add(p->out, "</title></path>\n");
@@ -173,9 +174,11 @@ void plot_axes(plot *p, const char *name)
         tick_text(p->out, p->y, t);
         text_add(p->out, "</span>");
     }
+    bool crowded = axis_ticks(p->x) > CROWDED;
     for (int i = 0; i < axis_ticks(p->x); i++) {
         double t = axis_tick(p->x, i);
-        text_add(p->out, "<span class=\"tick x\" style=\"left:%.1f%%\">", 100 * across(p, t));
+        text_add(p->out, "<span class=\"tick x%s\" style=\"left:%.1f%%\">",
+                 crowded && i % 2 ? " spare" : "", 100 * across(p, t));
         tick_text(p->out, p->x, t);
         text_add(p->out, "</span>");
     }

@@ -53,6 +53,34 @@ frames() { ffprobe -v error -count_frames -show_entries stream=nb_read_frames -o
 play "$fans_run" "$sac_run" --episodes 1 --size 96 --video "$folder/film.mp4"
 [ "$(frames "$folder/film.mp4")" = 200 ] || fail "not one frame per step"
 
+# what a stranger sees: pixels of a still in the colours of the legend, in the left lane and in the right one; the
+# agent at the left knows of a change five steps later, the one at the right never
+late=$2/plugins/late_algo.so
+"$fans" train configs/pendulum_flip.ini --algo "$late,random" --set train.told=nothing --steps 6000 --quiet --threads 1 --out "$folder/late" >"$folder/said"
+pixels() { # STEP LANE
+    "$fans" play "$folder"/late/pendulum_flip-{late,random}/seed-0 --plugin "$late" --episodes 20 --size 200 --seed 3 --still "$folder/seen.png" \
+        --at "$1" --json "$folder/seen.json" >"$folder/said"
+    ffmpeg -v error -y -i "$folder/seen.png" -vf "crop=200:ih:$((200 * $2)):0" -f rawvideo -pix_fmt rgb24 - |
+        od -An -v -tu1 -w3 | awk '{ n[$1 "," $2 "," $3]++ } END { print n["213,94,0"] + 0, n["0,138,96"] + 0, n["0,114,178"] + 0 }'
+}
+change=0 # the first episode whose world is another one
+for episode in 1 2 3 4 5; do
+    read -r orange _ _ <<<"$(pixels $((200 * episode + 3)) 1)"
+    if [ "$orange" -gt 500 ]; then
+        change=$episode
+        break
+    fi
+done
+[ $change -gt 0 ] || fail "no frame shows a change"
+read -r orange green blue <<<"$(pixels $((200 * change + 3)) 0)"
+if [ "$orange" -lt 500 ] || [ "$blue" -lt 20 ]; then fail "three steps later: $orange pixels of a change, $blue of a belief"; fi
+before=$green
+read -r _ green _ <<<"$(pixels $((200 * change + 20)) 0)"
+[ "$green" -gt $((before + 500)) ] || fail "twenty steps later no frame says that it was noticed: $before, then $green pixels"
+read -r orange green _ <<<"$(pixels $((200 * change + 20)) 1)"
+[ "$orange" -gt 500 ] || fail "the agent that knows nothing does not look like it: $orange, $green"
+grep -q '"after_steps": 5' "$folder/seen.json" || fail "not noticed after five steps: $(cat "$folder/seen.json")"
+
 # SIGNAL STATUS: a film that a signal ends is still a film
 cut() {
     local film=$folder/cut-$1.mp4 status=0

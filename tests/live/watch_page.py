@@ -79,7 +79,7 @@ def keys_are_enough(page):
 
 def buttons_do_what_they_say(page):
     click(page, "pause")
-    page.wait("document.getElementById('pause').innerText === 'Go on'")
+    page.wait("document.getElementById('pause').innerText === 'Resume'")
     step = page.wait("have")
     click(page, "step")
     page.wait(f"have === {step + 1}")
@@ -94,7 +94,7 @@ def two_browsers_show_the_same(page, other):
     page.run(SLIDE.format(0.5))
     other.wait("document.getElementById('slide-torque').getAttribute('aria-valuetext') === '0.50, held'")
     click(other, "pause")
-    page.wait("document.getElementById('pause').innerText === 'Go on'")
+    page.wait("document.getElementById('pause').innerText === 'Resume'")
     step = other.wait("have")
     page.wait(f"have === {step}")
     click(page, "pause")

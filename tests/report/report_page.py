@@ -21,6 +21,12 @@ def report(fans, out, *arguments):
     return pathlib.Path(out).resolve().as_uri()
 
 
+# labels of the same axis that touch
+OVERLAPS = """[...document.querySelectorAll('.frame')].flatMap(f => {
+    const t = [...f.querySelectorAll('.tick.x')].map(e => [e.innerText, e.getBoundingClientRect()]).filter(x => x[1].width);
+    return t.slice(1).filter((x, i) => x[1].left < t[i][1].right).map(x => x[0]); })"""
+
+
 def opened(page):
     """Everything that can be folded, unfolded."""
     page.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -36,6 +42,7 @@ def it_fits(page, name, width):
     cut = page.run("""[...document.querySelectorAll('.tick, .name')].filter(e => {
         const r = e.getBoundingClientRect(); return r.width && (r.left < 0 || r.right > innerWidth); }).map(e => e.innerText)""")
     assert not cut, f"{name}: cut off: {cut}"
+    assert not (two := page.run(OVERLAPS)), f"{name}: ticks lie on each other: {two}"
 
 
 def ink_and_paper(page):
@@ -58,6 +65,10 @@ def it_prints(page, shots):
     page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     assert ink_and_paper(page)[1] == "rgb(255, 255, 255)", ink_and_paper(page)
     assert page.run("getComputedStyle(document.querySelector('.plot')).breakInside") == "avoid"
+    page.size(718, 1000)  # A4, less 1 cm at either side
+    wide = page.run("""[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().width &&
+        !e.closest('svg') && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.className + ' ' + e.innerText)""")
+    assert not wide, f"print: cut off: {wide[:5]}"
     page.call("Emulation.setEmulatedMedia", media="", features=[])
     pdf = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])
     assert pdf.startswith(b"%PDF") and len(pdf) > 10000
@@ -112,13 +123,13 @@ def nothing_of_a_run_runs(chromium, fans, runs):
         for run in hurt.glob("*/seed-*"):
             if (run / "beliefs.csv").exists():
                 craft(run)
-        said = subprocess.run([fans, "report", str(hurt), "--title", EVIL, "--by-commit", "--out", folder + "/evil.html"],
+        said = subprocess.run([fans, "report", str(hurt), "--title", EVIL, "--commits", "--out", folder + "/evil.html"],
                               capture_output=True, text=True, check=False)
         if said.returncode:  # refused, which is as good; then without the graph, whose names are held to letters
             assert "graph.json" in said.stderr, said.stderr
             for graph in hurt.glob("*/seed-*/graph.json"):
                 graph.unlink()
-        page = chromium.page(report(fans, folder + "/evil.html", str(hurt), "--title", EVIL, "--by-commit"))
+        page = chromium.page(report(fans, folder + "/evil.html", str(hurt), "--title", EVIL, "--commits"))
         opened(page)
         page.run("new Promise(done => setTimeout(done, 300))")
         assert page.run("window.ran") is None, "a script of the run has run"

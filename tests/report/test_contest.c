@@ -183,7 +183,7 @@ static void commits_are_compared_on_request(void **state)
     c = (contests){0};
     assert_int_equal(contests_add(&c, in_test_folder("commits")), 0);
     assert_int_equal(contests_settle(&c), FANS_EINVAL);
-    assert_non_null(strstr(fans_error(), "--by-commit"));
+    assert_non_null(strstr(fans_error(), "--commits"));
     contests_free(&c);
     c = (contests){.by_commit = true};
     assert_int_equal(contests_add(&c, in_test_folder("commits")), 0);

@@ -147,8 +147,8 @@ awk -F, 'NR > 1 && !($1 > step && $2 >= seconds) { exit 1 } NR > 1 { step = $1; 
 # the same runs of another commit
 cp -r "$folder/runs/swing-sac" "$folder/later"
 sed -i 's/"commit": "[^"]*"/"commit": "later"/' "$folder"/later/seed-*/system.json
-refuses 1 "$folder/runs/swing-sac/seed-0 and $folder/later/seed-0: the same task, algorithm, settings and seed 0: give only one of them, or compare commits with --by-commit" report "$folder/runs/swing-sac" "$folder/later"
-report "$folder/runs/swing-sac" "$folder/later" --by-commit
+refuses 1 "$folder/runs/swing-sac/seed-0 and $folder/later/seed-0: the same task, algorithm, settings and seed 0: give only one of them, or compare commits with --commits" report "$folder/runs/swing-sac" "$folder/later"
+report "$folder/runs/swing-sac" "$folder/later" --commits
 shows "sac · commit=later"
 
 # tasks that one command trained keep their names
