@@ -124,7 +124,7 @@ static int draw_curves(page *p, const contest *t)
     curve *all = mem_alloc(t->count * sizeof *all);
     if (!all) return FANS_ENOMEM;
     for (size_t i = 0; i < t->count; i++) {
-        curve_of(&all[i], &t->methods[i]);
+        curve_of(&all[i], &t->methods[i], CURVE_STEPS);
         for (int k = 0; k < all[i].n; k++) {
             low = fmin(low, all[i].mean[k]), high = fmax(high, all[i].mean[k]);
             last = fmax(last, all[i].x[k]);
