@@ -119,6 +119,7 @@ static int write_webp(const char *path, const canvas *page)
 
 static int write_still(const playing *g)
 {
+    film_draw(g->film);
     const canvas *page = film_page(g->film);
     const char *dot = strrchr(g->still_path, '.');
     if (dot && !strcmp(dot, ".webp")) return write_webp(g->still_path, page);
@@ -128,8 +129,10 @@ static int write_still(const playing *g)
 static int shoot(playing *g, int64_t step)
 {
     int rc = 0;
-    film_draw(g->film);
-    if (g->video) TRY(video_add(g->video, film_page(g->film)->rgb));
+    if (g->video) {
+        film_draw(g->film);
+        TRY(video_add(g->video, film_page(g->film)->rgb));
+    }
     if (g->still_path && step == g->at) TRY(write_still(g));
 out:
     return rc;

@@ -58,7 +58,7 @@ play "$fans_run" "$sac_run" --episodes 1 --size 96 --video "$folder/film.mp4"
 late=$2/plugins/late_algo.so
 "$fans" train configs/pendulum_flip.ini --algo "$late,random" --set train.told=nothing --steps 6000 --quiet --threads 1 --out "$folder/late" >"$folder/said"
 pixels() { # STEP LANE
-    "$fans" play "$folder"/late/pendulum_flip-{late,random}/seed-0 --plugin "$late" --episodes 20 --size 200 --seed 3 --still "$folder/seen.png" \
+    "$fans" play "$folder"/late/pendulum_flip-{late,random}/seed-0 --plugin "$late" --episodes 6 --size 200 --seed 3 --still "$folder/seen.png" \
         --at "$1" --json "$folder/seen.json" >"$folder/said"
     ffmpeg -v error -y -i "$folder/seen.png" -vf "crop=200:ih:$((200 * $2)):0" -f rawvideo -pix_fmt rgb24 - |
         od -An -v -tu1 -w3 | awk '{ n[$1 "," $2 "," $3]++ } END { print n["213,94,0"] + 0, n["0,138,96"] + 0, n["0,114,178"] + 0 }'
