@@ -1,5 +1,5 @@
-/* cmd_graph.c - fans graph: shows a learned or the true graph as text, SVG, Graphviz or JSON, and
- * compares two. */
+/* cmd_graph.c - fans graph: shows a learned or the true graph, or the one in recorded data, as text,
+ * SVG, Graphviz or JSON; compares two; and says which mechanisms have changed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +7,11 @@
 #include "base/folder.h"
 #include "base/os.h"
 #include "cli/args.h"
+#include "cli/changes.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "learn/causal_pair.h"
+#include "train/data_graph.h"
 #include "train/model_run.h"
 #include "train/run.h"
 #include "train/true_graph.h"
@@ -140,47 +142,106 @@ out:
     return rc;
 }
 
-int cmd_graph(int argc, char **argv)
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* What is asked for. */
+typedef struct asked {
+    const char *given, *other, *data, *recent, *svg, *dot, *json;
+    double alarm;
+    bool truth;
+    text_list settings;
+} asked;
+
+static int check(const asked *q)
 {
-    const char *folder, *other = NULL, *svg = NULL, *dot = NULL, *json = NULL;
-    bool truth = false;
-    text_list settings = {0};
-    const arg args[] = {
-        ARG_WORD("GRAPH", &folder,
-                 "folder of a fitted model or of a run with a graph, or a file that --json wrote"),
-        ARG_MAYBE("OTHER", &other, "another one: which edges it has more and less"),
-        ARG_FLAG("truth", &truth, "GRAPH is a config: the true graph of its task"),
-        ARG_MANY("set", "SECTION.KEY=VALUE", &settings, "with --truth: override a config key"),
-        ARG_PLUGIN,
-        ARG_TEXT("svg", "F", &svg, "draw the graph to the file F"),
-        ARG_TEXT("dot", "F", &dot, "write the graph to the file F for Graphviz"),
-        ARG_JSON(&json),
-    };
-    int rc = args_parse("graph", ARGS(args), argc, argv);
-    if (rc) return rc;
-    causal_graph *g = NULL, *h = NULL;
-    text shown = {0};
-    if (other && (svg || dot))
+    if (q->other && (q->svg || q->dot))
         return fans_fail(CLI_USAGE, "graph: --svg and --dot draw one graph, not two");
-    if (settings.count && !truth)
-        return fans_fail(CLI_USAGE, "graph: --set changes a config: only with --truth");
-    TRY(truth ? read_truth(&g, folder, &settings) : read_graph(&g, folder));
-    if (other) {
-        TRY(read_graph(&h, other));
-        TRY(compare(g, h, json));
-        goto out;
-    }
-    TRY(export_to(g, causal_svg, svg));
-    TRY(export_to(g, causal_dot, dot));
-    TRY(cli_write_json(json, causal_json(g)));
+    if (q->settings.count && !q->truth && !q->data)
+        return fans_fail(CLI_USAGE, "graph: --set changes a config: only with --truth or --data");
+    if (q->truth + (q->other != NULL) + (q->data != NULL) > 1)
+        return fans_fail(CLI_USAGE, "graph: OTHER, --truth and --data exclude each other");
+    if (q->recent && !q->data)
+        return fans_fail(CLI_USAGE, "graph: --recent needs --data, the earlier data");
+    return 0;
+}
+
+/* A graph in data says how much each edge explains, too. */
+static json_t *found_json(const causal_graph *g, const mechanism *found)
+{
+    json_t *j = causal_json(g);
+    if (j && found) json_object_set_new(j, "nats", changes_nats(found));
+    return j;
+}
+
+static int show(const causal_graph *g, const mechanism *found, const asked *q)
+{
+    int rc = 0;
+    text shown = {0};
+    TRY(export_to(g, causal_svg, q->svg));
+    TRY(export_to(g, causal_dot, q->dot));
+    TRY(cli_write_json(q->json, found_json(g, found)));
     causal_text(g, &shown);
     TRY(text_done(&shown));
     printf("%srows are effects, columns causes: probability of each edge, * where it is in the "
-           "graph\n",
+           "graph, ? where that is unsure\n",
            shown.s);
 out:
     text_free(&shown);
+    return rc;
+}
+
+static int graph_in_data(const asked *q)
+{
+    int rc = 0;
+    causal_graph *g = NULL;
+    mechanism *found = NULL;
+    TRY(data_graph(&g, &found, q->given, &q->settings, q->data, q->recent));
+    TRY(q->recent ? changes_show(found, g, q->alarm, q->json) : show(g, found, q));
+out:
+    mechanism_free(found);
+    causal_graph_free(g);
+    return rc;
+}
+
+static int graph_on_file(const asked *q)
+{
+    int rc = 0;
+    causal_graph *g = NULL, *h = NULL;
+    TRY(q->truth ? read_truth(&g, q->given, &q->settings) : read_graph(&g, q->given));
+    if (q->other) {
+        TRY(read_graph(&h, q->other));
+        TRY(compare(g, h, q->json));
+    } else {
+        TRY(show(g, NULL, q));
+    }
+out:
     causal_graph_free(g);
     causal_graph_free(h);
     return rc;
+}
+
+int cmd_graph(int argc, char **argv)
+{
+    asked q = {.alarm = 0.05};
+    const arg args[] = {
+        ARG_WORD("GRAPH", &q.given,
+                 "folder of a fitted model or of a run with a graph, or a file that --json wrote"),
+        ARG_MAYBE("OTHER", &q.other, "another one: which edges it has more and less"),
+        ARG_FLAG("truth", &q.truth, "GRAPH is a config: the true graph of its task"),
+        ARG_TEXT("data", "F", &q.data,
+                 "GRAPH is a config: the graph in the file F of `fans rollout --csv`"),
+        ARG_TEXT("recent", "F", &q.recent,
+                 "with --data: which mechanisms have changed from there to the file F"),
+        ARG_REAL("alarm", &q.alarm, 1e-6, 0.5, "with --recent: probability of a false alarm (0.05)"),
+        ARG_MANY("set", "SECTION.KEY=VALUE", &q.settings,
+                 "with --truth or --data: override a config key"),
+        ARG_PLUGIN,
+        ARG_TEXT("svg", "F", &q.svg, "draw the graph to the file F"),
+        ARG_TEXT("dot", "F", &q.dot, "write the graph to the file F for Graphviz"),
+        ARG_JSON(&q.json),
+    };
+    int rc = args_parse("graph", ARGS(args), argc, argv);
+    if (rc == 0) rc = check(&q);
+    if (rc) return rc;
+    return q.data ? graph_in_data(&q) : graph_on_file(&q);
 }

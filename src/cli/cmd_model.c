@@ -134,6 +134,7 @@ static int fit_run(fit *k)
         rng windows = rng_stream((uint64_t)k->m.data.seed, "windows", (uint32_t)u);
         fnvae_fill(f, &windows, k->m.pool);
         TRY(fnvae_update(f));
+        if (f->update == fnvae_share(f, f->o.masks_until)) TRY(model_run_settle(&k->m));
         if (k->report && (u + 1) % k->report == 0) report(f, u + 1);
         if (k->save && (u + 1) % k->save == 0) TRY(model_run_save(&k->m, k->out));
     }

@@ -23,7 +23,7 @@
 #include "base/rng.h"
 #include "fans/env.h"
 
-enum { D, M, P, Q, DENSITY, NOISE, OPTIONS };
+enum { D, M, P, Q, DENSITY, NOISE, CUT, OPTIONS };
 
 static const fans_env_option options_list[OPTIONS] = {
     {"d", 6, 1, 64, "state dimensions"},
@@ -32,6 +32,7 @@ static const fans_env_option options_list[OPTIONS] = {
     {"q", 1, 0, 32, "reward factors"},
     {"density", 0.3, 0, 1, "probability of each optional edge"},
     {"noise", 0.05, 0, 10, "standard deviation of the noise on states and rewards"},
+    {"cut", 0, 0, 6144, "the same world without one edge into a state, that of this number; 0: none"},
 };
 
 /* The causes of everything, in one vector x: states, actions, factors of dynamics and reward. */
@@ -181,6 +182,32 @@ static void draw_function(fnmdp *w, rng *r, int effect)
     }
 }
 
+/* Takes an edge out of a function, with the product that it is part of. */
+static void cut_edge(function *f, int cause)
+{
+    for (int k = 0; k < f->edges; k++) {
+        if (f->edge[k].cause != cause) continue;
+        f->edge[k].weight = 0;
+        for (int i = 0; i < f->products; i++)
+            if (f->product[i].first == k || f->product[i].second == k) f->product[i].weight = 0;
+    }
+}
+
+/* Edge `number` of those from actions and other states to states, counted from 1. Everything else
+ * is as in the world with all edges. */
+static int cut_world(fnmdp *w, int number)
+{
+    int count = 0;
+    for (int i = 0; i < w->d; i++)
+        for (int j = 0; j < w->d + w->m; j++) {
+            if (i == j || !w->mask[i][j] || ++count != number) continue;
+            w->mask[i][j] = 0;
+            cut_edge(&w->f[i], j);
+            return 0;
+        }
+    return fans_fail(FANS_EINVAL, "cut = %d: there are only %d such edges", number, count);
+}
+
 static void name_factors(fnmdp *w)
 {
     for (int i = 0; i < w->p + w->q; i++) {
@@ -204,8 +231,8 @@ static void name_nodes(fnmdp *w)
 
 static int open_fnmdp(void **env, fans_env_info *info, const double *options, uint64_t seed)
 {
-    for (int i = D; i <= Q; i++)
-        if (options[i] != floor(options[i]))
+    for (int i = D; i < OPTIONS; i++)
+        if (i != DENSITY && i != NOISE && options[i] != floor(options[i]))
             return fans_fail(FANS_EINVAL, "%s = %g: not a whole number", options_list[i].name,
                              options[i]);
     int d = (int)options[D];
@@ -220,6 +247,10 @@ static int open_fnmdp(void **env, fans_env_info *info, const double *options, ui
     rng r = rng_stream(seed, "fnmdp", 0);
     draw_graph(w, &r, options[DENSITY]);
     for (int i = 0; i <= d; i++) draw_function(w, &r, i);
+    if (options[CUT] > 0 && cut_world(w, (int)options[CUT]) < 0) {
+        mem_free(w);
+        return FANS_EINVAL;
+    }
     name_factors(w);
     name_nodes(w);
     *info = (fans_env_info){.obs_dim = w->d,

@@ -137,9 +137,46 @@ void causal_graph_of(causal_graph *g, const fnvae *f, int replica)
     causal_compact(g);
 }
 
+static float logit(double p)
+{
+    const double most = 1 - 1e-5;
+    p = fmin(fmax(p, 1 - most), most);
+    return (float)log(p / (1 - p));
+}
+
+static void give(const causal_graph *g, int mask, float *logits, int from)
+{
+    for (int i = 0; i < g->effects[mask]; i++)
+        for (int j = 0; j < g->causes[mask]; j++)
+            logits[(from + j) * g->effects[mask] + i] =
+                logit(g->mask[mask][i * g->causes[mask] + j]);
+}
+
+/* A state before the step and after it gets the same gate. */
+void causal_graph_to(const causal_graph *g, fnvae *f, int replica)
+{
+    int d = g->z.d, m = g->z.m;
+    bool before = f->o.reward_reads != READS_AFTER, after = f->o.reward_reads != READS_BEFORE;
+    give(g, CAUSAL_C_ss, f->buffer, 0);
+    give(g, CAUSAL_C_as, f->buffer, d);
+    give(g, CAUSAL_C_ts, f->buffer, d + m);
+    nn_write(f->mask[MASK_S].logits, replica, f->buffer);
+    nn_read(f->mask[MASK_R].logits, replica, f->buffer); /* theta_r keeps its own */
+    if (before) give(g, CAUSAL_c_sr, f->buffer, 0);
+    give(g, CAUSAL_c_ar, f->buffer, before ? d : 0);
+    if (after) give(g, CAUSAL_c_sr, f->buffer, (before ? d : 0) + m);
+    nn_write(f->mask[MASK_R].logits, replica, f->buffer);
+}
+
 bool causal_edge(const causal_graph *g, int mask, int effect, int cause)
 {
     return g->mask[mask][effect * g->causes[mask] + cause] > g->threshold;
+}
+
+bool causal_unsure(const causal_graph *g, int mask, int effect, int cause)
+{
+    double p = g->mask[mask][effect * g->causes[mask] + cause];
+    return p >= 0.1 && p <= 0.9;
 }
 
 /* ---- the compact representation -------------------------------------------------------------- */

@@ -55,7 +55,14 @@ const char *causal_action(const causal_graph *g, int i, char buffer[TEXT_NAME]);
  * influences the reward before or after the step counts as its cause. */
 void causal_graph_of(causal_graph *g, const fnvae *f, int replica);
 
+/* The other way round: sets the gates of a replica to the probabilities of a graph, but for those
+ * among factors. Not for erf gates, which have none. */
+void causal_graph_to(const causal_graph *g, fnvae *f, int replica);
+
 bool causal_edge(const causal_graph *g, int mask, int effect, int cause);
+
+/* Neither clearly there nor clearly not: a probability from 0.1 to 0.9. */
+bool causal_unsure(const causal_graph *g, int mask, int effect, int cause);
 
 /* Marks every state and factor from which a directed path leads to a reward, now or later. */
 void causal_compact(causal_graph *g);

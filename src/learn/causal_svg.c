@@ -6,8 +6,9 @@
  *     state, action  ->  next state, reward  <-  factors  ->  next factors
  *     before the step    after it                that act in it
  *
- * Nodes with a path to the reward are filled; edges into others are grey. Factors without such a
- * path (most, if the model has more than it needs) are folded into one line. */
+ * Nodes with a path to the reward are filled; edges into others are grey, unsure ones dashed.
+ * Factors without such a path (most, if the model has more than it needs) are folded into one line.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -110,9 +111,10 @@ static void draw_edge(const drawing *d, int from, kind cause, int j, int to, kin
     int y0 = y_of(d, cause, j), y1 = y_of(d, effect, i), bend = (x1 - x0) * 2 / 5;
     text_add(
         d->out,
-        "<path class=\"%s\" stroke-opacity=\"%.2f\" d=\"M%d %dC%d %d %d %d %d %dm%d -3l%d 3l%d "
+        "<path class=\"%s%s\" stroke-opacity=\"%.2f\" d=\"M%d %dC%d %d %d %d %d %dm%d -3l%d 3l%d "
         "3\"><title>",
-        kept(d->g, effect, i) ? classes[cause] : "off", ink * (0.2 + 0.8 * probability), x0, y0,
+        kept(d->g, effect, i) ? classes[cause] : "off", probability <= 0.9 ? " unsure" : "",
+        ink * (0.2 + 0.8 * probability), x0, y0,
         x0 + bend, y0, x1 - bend, y1, x1, y1, -5 * side, 5 * side, -5 * side);
     label(d, cause, j, false);
     text_add(d->out, " → ");
@@ -143,6 +145,12 @@ static bool folded(const causal_graph *g, kind k, int i)
     return factor(k) && !kept(g, k, i);
 }
 
+/* Edges, and what may be one. */
+static bool drawn(const causal_graph *g, int mask, int effect, int cause)
+{
+    return causal_edge(g, mask, effect, cause) || causal_unsure(g, mask, effect, cause);
+}
+
 /* Called for grey edges first, which the others cover. */
 static void draw_edges(const drawing *d, bool matters)
 {
@@ -152,7 +160,7 @@ static void draw_edges(const drawing *d, bool matters)
         double ink = ink_of(g, k);
         for (int i = 0; i < g->effects[k]; i++)
             for (int j = 0; j < g->causes[k]; j++) {
-                if (!causal_edge(g, k, i, j) || kept(g, effect, i) != matters) continue;
+                if (!drawn(g, k, i, j) || kept(g, effect, i) != matters) continue;
                 if (folded(g, cause, j) || folded(g, effect, i)) continue;
                 draw_edge(d, joins[k].from, cause, j, joins[k].to, effect, i,
                           g->mask[k][i * g->causes[k] + j], ink);
@@ -210,6 +218,7 @@ static const char STYLE[] =
     ".causal .soft{" INK("fill", "#6b7682", "--go") "}"
     ".causal .head{font-weight:600}.causal .up{font-size:9px}"
     ".causal path{fill:none;stroke-width:1.2}"
+    ".causal .unsure{stroke-dasharray:4 3}"
     ".causal path:hover{stroke-width:3;stroke-opacity:1}"
     ".causal .s{" INK("stroke", "#0072b2", "--gs") "}"
     ".causal .a{" INK("stroke", "#00805d", "--ga") "}"

@@ -42,8 +42,8 @@ static int write_graph(const char *file, text *out, json_t *figures)
     text_add(out, "<h4>Causal graph</h4><div class=\"scroll\">");
     causal_svg(g, out);
     text_add(out,
-             "</div><p class=\"note\">Edges with a probability above %.2g; fainter edges are less "
-             "certain. A path leads from every filled node to the reward (the compact "
+             "</div><p class=\"note\">Edges with a probability above %.2g; dashed where it is from 0.1 to "
+             "0.9, so that nobody can be sure. A path leads from every filled node to the reward (the compact "
              "representation); grey edges end at other nodes. Point at an edge to read it.</p>\n",
              g->threshold);
 out:

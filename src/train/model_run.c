@@ -8,6 +8,7 @@
 #include "base/folder.h"
 #include "base/os.h"
 #include "data/checkpoint.h"
+#include "learn/mechanism.h"
 #include "train/sections.h"
 #include "train/train.h"
 
@@ -131,6 +132,36 @@ void model_run_observe(model_run *m)
                                   replay_beside(m->data_rows, 0, i, FNVAE_COLUMN_THETA_R));
     }
     fnvae_set_units(m->f);
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static int settle(model_run *m, const mechanism *x)
+{
+    causal_graph *g;
+    int rc = causal_graph_new(&g, m->f->z);
+    if (rc < 0) return rc;
+    causal_graph_of(g, m->f, 0);
+    mechanism_graph(x, m->o.observed, g);
+    causal_graph_to(g, m->f, 0);
+    causal_graph_free(g);
+    return 0;
+}
+
+int model_run_settle(model_run *m)
+{
+    int rc = 0;
+    blocks *b = NULL;
+    mechanism *x = NULL;
+    if (m->data.edges == EDGES_BY_GATES || !m->o.structure || m->o.gate == NN_GATE_ERF) return 0;
+    TRY(blocks_new(&b, m->data_rows, 0));
+    if (!mechanism_possible(b)) goto out;
+    TRY(mechanism_find(&x, b));
+    TRY(settle(m, x));
+out:
+    mechanism_free(x);
+    blocks_free(b);
+    return rc;
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */

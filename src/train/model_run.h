@@ -8,11 +8,14 @@
 #include "learn/belief.h"
 #include "learn/causal_graph.h"
 
-#define MODEL_OPTIONS(X)                                     \
-    X(INT, seed, 0, 0, 2147483647, "seed of data and model") \
-    X(INT, transitions, 20000, 100, 100000000, "transitions to collect with random actions")
+#define MODEL_OPTIONS(X)                                                                     \
+    X(INT, seed, 0, 0, 2147483647, "seed of data and model")                                 \
+    X(INT, transitions, 20000, 100, 100000000, "transitions to collect with random actions") \
+    X(CHOICE, edges, 0, "data|gates", "what decides on edges in the end: regression, or the masks")
 OPTIONS_STRUCT(model_options, MODEL_OPTIONS)
 const option_group *model_option_group(void);
+
+enum { EDGES_BY_DATA, EDGES_BY_GATES }; /* the option `edges` */
 
 typedef struct model_run {
     task *task;
@@ -43,6 +46,10 @@ int model_run_read(const model_run *m, replay **out, const char *path, int *coun
 
 /* Adds all data to the model's statistics. Call it before learning. */
 void model_run_observe(model_run *m);
+
+/* Once masks are frozen: replaces them by what regression says of the data (learn/mechanism.h).
+ * Where these are too few to say anything, and for erf gates, masks stay as learned. */
+int model_run_settle(model_run *m);
 
 /* The folder. `open` also makes the model; `may_save` refuses a training run's folder. */
 int model_run_may_save(const char *folder);
