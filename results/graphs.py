@@ -3,12 +3,11 @@
     python results/graphs.py WHAT [--fans build/fans] [--worlds FIRST LAST]
 
 WHAT is one of
-    edges      every edge of worlds of many kinds: what it explains, its probability, the truth
-    data       the graph in the data of the forty worlds: F1, and where it errs
-    fits       the same worlds by `fans model fit`, with R2 of the factors: minutes per world
-    shown      R2 where a fit is told the factors' kind of truth: see --help of fans model fit
+    edges      every edge of worlds of any kind: what it explains, its probability, the truth
+    forty      the same of twenty worlds of the documented kind, ten sparse ones and ten with few data
     changes    worlds that lose or gain an edge half-way, and worlds where only factors move
-    pcmci      tigramite's PCMCI on four worlds, the factors shown to it
+    fits       the forty worlds by `fans model fit`, with R2 of the factors: a minute or two each
+    pcmci      tigramite's PCMCI on four worlds, the factors shown to it (in a Python with tigramite)
 Stopped, it resumes: worlds that are in the file are skipped. World seeds below 1000 are for choosing settings.
 """
 import argparse
@@ -88,6 +87,30 @@ def edges(tool, seed, kind):
                    "error": f"{error:.4g}", "signal": f"{signal:.4g}", "probability": shown[i][j], "truth": int(truth[i][j])}
 
 
+def fits(tool, seed):
+    """`fans model fit`: data and model of this seed."""
+    kind = forty(seed)
+    found = tool.figures("model", "fit", tool.config(kind), *tool.settings(seed, kind), "--seed", seed, "--threads", 1,
+                         "--transitions", kind["transitions"])
+    score = found["graph"]["all"]
+    yield {"seed": seed, **kind, "f1": f"{score['f1']:.4f}", "extra": score["extra"], "missing": score["missing"],
+           **{f"r2_{time}_{factor}": f"{r2:.4f}" for time in ("start", "end") for factor, r2 in found["r2"][time].items()},
+           **{key: f"{x:.4f}" for key, x in found["error"].items()}, "seconds": f"{found['seconds']:.0f}"}
+
+
+def peer(tool, seed):
+    """PCMCI with the factors shown to it, and fans graph without, on the same data."""
+    import pcmci
+    kind = forty(seed)
+    truth = true_edges(tool.graph(seed, kind, "--truth"))
+    data = tool.data("data", seed, kind)
+    found = [[p != "" and float(p) > 0.5 for p in row] for row in probabilities(tool.graph(seed, kind, "--data", data))]
+    p, d = pcmci.levels(data), kind["d"]
+    best, level = pcmci.best(p, truth, d, 2)
+    yield {"seed": seed, **kind, "fans": f"{pcmci.f1(found, truth):.4f}",
+           "pcmci": f"{pcmci.f1(pcmci.edges_at(p, 0.01, d, 2), truth):.4f}", "best": f"{best:.4f}", "best_level": f"{level:.3g}"}
+
+
 def moving(pick):
     """Settings of the three factors of a half: where they move, how far and how fast."""
     return {f"change.theta_{f}.{key}": round(pick.uniform(low, high), 3) for f in ("s0", "s1", "r0")
@@ -115,14 +138,15 @@ def changes(tool, seed):
 def probabilities(found):
     """As true_edges; the reward's hidden factor has none in a graph."""
     m = found["masks"]
-    touched = m["C_ts"] or [[]] * found["d"]
-    rows = [s + a + [max(t, default=0)] for s, a, t in zip(m["C_ss"], m["C_as"], touched)]
+    rows = [s + a + [max(t)] for s, a, t in zip(m["C_ss"], m["C_as"], m["C_ts"])]
     return [[f"{p:.4f}" for p in row] for row in rows] + [[f"{p:.4f}" for p in m["c_sr"][0] + m["c_ar"][0]] + [""]]
 
 
 PARTS = {"edges": (lambda tool, seed: edges(tool, seed, any_kind(seed)), range(1000, 1160)),
          "forty": (lambda tool, seed: edges(tool, seed, forty(seed)), range(1000, 1040)),
-         "changes": (changes, range(1000, 1040))}
+         "changes": (changes, range(1000, 1040)),
+         "fits": (fits, sorted(range(1000, 1040), key=lambda s: (s - 1000) / 20 if s < 1020 else s % 10 / 10)),
+         "pcmci": (peer, range(1000, 1004))}
 
 
 def seeds_in(path):

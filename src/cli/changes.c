@@ -27,8 +27,7 @@ static int list(const mechanism *found, change *to)
     int n = 0;
     for (int i = 0; i <= found->d; i++)
         for (int j = 0; j < found->d + found->m; j++)
-            to[n++] =
-                (change){i, j, mechanism_edge(found, i, j), mechanism_unmoved(found, i, j)};
+            to[n++] = (change){i, j, mechanism_edge(found, i, j), mechanism_unmoved(found, i, j)};
     qsort(to, (size_t)n, sizeof *to, by_p);
     double worst = 0;
     for (int k = 0; k < n; k++) {

@@ -8,8 +8,8 @@
  * nodes. */
 int changes_show(const mechanism *found, const causal_graph *g, double alarm, const char *json);
 
-/* What each edge explains: a row per effect, the reward last; in it, for each cause, theta last, the
- * nats and their standard error. */
+/* What each edge explains: a row per effect, the reward last; in it, for each cause, theta last,
+ * the nats and their standard error. */
 json_t *changes_nats(const mechanism *found);
 
 #endif

@@ -1,5 +1,5 @@
-/* cmd_graph.c - fans graph: shows a learned or the true graph, or the one in recorded data, as text,
- * SVG, Graphviz or JSON; compares two; and says which mechanisms have changed. */
+/* cmd_graph.c - fans graph: shows a learned or the true graph, or the one in recorded data, as
+ * text, SVG, Graphviz or JSON; compares two; and says which mechanisms have changed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -232,7 +232,8 @@ int cmd_graph(int argc, char **argv)
                  "GRAPH is a config: the graph in the file F of `fans rollout --csv`"),
         ARG_TEXT("recent", "F", &q.recent,
                  "with --data: which mechanisms have changed from there to the file F"),
-        ARG_REAL("alarm", &q.alarm, 1e-6, 0.5, "with --recent: probability of a false alarm (0.05)"),
+        ARG_REAL("alarm", &q.alarm, 1e-6, 0.5,
+                 "with --recent: probability of a false alarm (0.05)"),
         ARG_MANY("set", "SECTION.KEY=VALUE", &q.settings,
                  "with --truth or --data: override a config key"),
         ARG_PLUGIN,

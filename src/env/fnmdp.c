@@ -32,7 +32,8 @@ static const fans_env_option options_list[OPTIONS] = {
     {"q", 1, 0, 32, "reward factors"},
     {"density", 0.3, 0, 1, "probability of each optional edge"},
     {"noise", 0.05, 0, 10, "standard deviation of the noise on states and rewards"},
-    {"cut", 0, 0, 6144, "the same world without one edge into a state, that of this number; 0: none"},
+    {"cut", 0, 0, 6144,
+     "the same world without one edge into a state, that of this number; 0: none"},
 };
 
 /* The causes of everything, in one vector x: states, actions, factors of dynamics and reward. */

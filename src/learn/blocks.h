@@ -15,8 +15,8 @@ typedef struct blocks {
     arena *memory;
 } blocks;
 
-/* The stretches of a segment and an episode, of at most that many rows; where segments are shorter than 5
- * rows, 25 rows whatever their segment. */
+/* The stretches of a segment and an episode, of at most that many rows; where segments are shorter
+ * than 5 rows, 25 rows whatever their segment. */
 int blocks_new(blocks **out, const replay *r, int lane);
 void blocks_free(blocks *x);
 

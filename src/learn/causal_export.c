@@ -105,7 +105,9 @@ static void text_mask(const causal_graph *g, int k, int width, text *out)
         text_add(out, "  %-*s", width, name_of(g, joins[k].effect, i, name));
         for (int j = 0; j < g->causes[k]; j++)
             text_add(out, "%s%.2f%s", j ? " " : "  ", g->mask[k][i * g->causes[k] + j],
-                     causal_unsure(g, k, i, j) ? "?" : causal_edge(g, k, i, j) ? "*" : " ");
+                     causal_unsure(g, k, i, j) ? "?"
+                     : causal_edge(g, k, i, j) ? "*"
+                                               : " ");
         text_add(out, "\n");
     }
 }
@@ -155,9 +157,9 @@ static void dot_node(const causal_graph *g, node n, text *out)
 static void dot_edge(const causal_graph *g, node cause, node effect, double probability, text *out)
 {
     (void)g;
-    text_add(out, "  %s%d_%s -> %s%d_next [label=\"%.2f\"%s];\n", prefixes[cause.kind],
-             cause.index, cause.later ? "next" : "now", prefixes[effect.kind], effect.index,
-             probability, probability <= 0.9 ? ", style=dashed" : "");
+    text_add(out, "  %s%d_%s -> %s%d_next [label=\"%.2f\"%s];\n", prefixes[cause.kind], cause.index,
+             cause.later ? "next" : "now", prefixes[effect.kind], effect.index, probability,
+             probability < 0.9 ? ", style=dashed" : "");
 }
 
 void causal_dot(const causal_graph *g, text *out)

@@ -176,7 +176,7 @@ bool causal_edge(const causal_graph *g, int mask, int effect, int cause)
 bool causal_unsure(const causal_graph *g, int mask, int effect, int cause)
 {
     double p = g->mask[mask][effect * g->causes[mask] + cause];
-    return p >= 0.1 && p <= 0.9;
+    return p > 0.1 && p < 0.9;
 }
 
 /* ---- the compact representation -------------------------------------------------------------- */

@@ -61,7 +61,7 @@ void causal_graph_to(const causal_graph *g, fnvae *f, int replica);
 
 bool causal_edge(const causal_graph *g, int mask, int effect, int cause);
 
-/* Neither clearly there nor clearly not: a probability from 0.1 to 0.9. */
+/* Neither clearly there nor clearly not: a probability between 0.1 and 0.9. */
 bool causal_unsure(const causal_graph *g, int mask, int effect, int cause);
 
 /* Marks every state and factor from which a directed path leads to a reward, now or later. */

@@ -113,9 +113,9 @@ static void draw_edge(const drawing *d, int from, kind cause, int j, int to, kin
         d->out,
         "<path class=\"%s%s\" stroke-opacity=\"%.2f\" d=\"M%d %dC%d %d %d %d %d %dm%d -3l%d 3l%d "
         "3\"><title>",
-        kept(d->g, effect, i) ? classes[cause] : "off", probability <= 0.9 ? " unsure" : "",
-        ink * (0.2 + 0.8 * probability), x0, y0,
-        x0 + bend, y0, x1 - bend, y1, x1, y1, -5 * side, 5 * side, -5 * side);
+        kept(d->g, effect, i) ? classes[cause] : "off", probability < 0.9 ? " unsure" : "",
+        ink * (0.2 + 0.8 * probability), x0, y0, x0 + bend, y0, x1 - bend, y1, x1, y1, -5 * side,
+        5 * side, -5 * side);
     label(d, cause, j, false);
     text_add(d->out, " → ");
     label(d, effect, i, to == NEXT || effect == STATE);

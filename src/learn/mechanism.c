@@ -9,14 +9,14 @@
 #include "learn/principal.h"
 #include "nn/gemm.h"
 
-static const double CLIP = 4;   /* inputs, in units of their spread */
-static const double SHOWS = 3;  /* least variance of a profile, in units of noise */
+static const double CLIP = 4;    /* inputs, in units of their spread */
+static const double SHOWS = 3;   /* least variance of a profile, in units of noise */
 static const double READS = 0.3; /* the share of what one state tells of the reward from which on
                                     the other counts, too */
 enum { ENOUGH = 12 };            /* rows for each input, at least */
 enum { STATES, REWARD, KINDS };  /* what a regression is of */
 enum { BOTH, BEFORE, AFTER };    /* the states that the reward is regressed on */
-enum { PERIODS = 2 };           /* at most */
+enum { PERIODS = 2 };            /* at most */
 
 typedef struct period {
     const blocks *x;
@@ -30,9 +30,9 @@ typedef struct search {
     int d, m, periods, profiles, reads;
     period p[PERIODS];
     features f[KINDS];
-    double *shift, *unit; /* [d + m] */
-    real *rows;           /* scratch: a block's features and targets */
-    bool *in, *marked;    /* scratch: inputs and features */
+    double *shift, *unit;  /* [d + m] */
+    real *rows;            /* scratch: a block's features and targets */
+    bool *in, *marked;     /* scratch: inputs and features */
     regression_loss *lost; /* scratch, [d] */
     arena *memory;
 } search;
@@ -128,8 +128,7 @@ static int regress_kind(search *s, period *p, int kind)
 static double least_rows(const search *s)
 {
     double least = INFINITY;
-    for (int e = 0; e < s->periods; e++)
-        least = fmin(least, s->p[e].x->rows - s->p[e].x->count);
+    for (int e = 0; e < s->periods; e++) least = fmin(least, s->p[e].x->rows - s->p[e].x->count);
     return least;
 }
 
@@ -208,8 +207,8 @@ static void find_means(const search *s, period *p, int kind, const double *bars)
     }
     for (int y = 0; y < x->Y; y++) {
         double noise = expected * x->noise[y];
-        p->moving[first + y] = (regression_loss){fmax(found[y] - noise, 0),
-                                                 fmax(found[y], noise) * sqrt(2.0 / count)};
+        p->moving[first + y] =
+            (regression_loss){fmax(found[y] - noise, 0), fmax(found[y], noise) * sqrt(2.0 / count)};
     }
 }
 
@@ -262,7 +261,8 @@ static int find_profiles(search *s)
     add_products(s, A);
     principal_axes(A, (int)n, sizes, axes);
     for (int k = 0; k < MECHANISM_PROFILES && k < (int)n && sizes[k] > SHOWS; k++, s->profiles++)
-        for (int e = 0; e < s->periods; e++) project(s, &s->p[e], k, axes + (size_t)k * n, sizes[k]);
+        for (int e = 0; e < s->periods; e++)
+            project(s, &s->p[e], k, axes + (size_t)k * n, sizes[k]);
 out:
     mem_free(A);
     return rc;
@@ -459,8 +459,8 @@ const regression_loss *mechanism_edge(const mechanism *x, int effect, int cause)
 
 /* Features never fit exactly. What they miss grows with what there is to explain, and a cause that
  * has no edge may explain some of it. Much of this is the same at two times. (Less of the reward's,
- * a single number: its factor's profile is the least exact.) These constants and the odds below were
- * fitted to worlds whose graph is known: results/graphs.py. */
+ * a single number: its factor's profile is the least exact.) These constants and the odds below
+ * were fitted to worlds whose graph is known: results/graphs.py. */
 static const double MISFIT = 1e-3, MOVED_MISFIT = 2e-4;
 
 double mechanism_probability(const mechanism *x, int effect, int cause)

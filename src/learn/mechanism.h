@@ -1,10 +1,11 @@
 /* mechanism.h - what drives each state and the reward, found by regression in blocks of rows.
  *
- *     s'_i = f_i(parents among s, a; theta^s) + noise         r = h(parents among s, a, s'; theta^r)
+ *     s'_i = f_i(parents among s, a; theta^s) + noise         r = h(parents among s, a, s';
+ * theta^r)
  *
- * f_i is a sum of smooth functions of one and of two inputs (learn/features.h). The mean of a block,
- * in which theta hardly moves, is taken off. So what a hidden factor adds vanishes, whether anybody
- * knows the factor or not. What it adds is then seen in the blocks' means: their principal
+ * f_i is a sum of smooth functions of one and of two inputs (learn/features.h). The mean of a
+ * block, in which theta hardly moves, is taken off. So what a hidden factor adds vanishes, whether
+ * anybody knows the factor or not. What it adds is then seen in the blocks' means: their principal
  * components, the *profiles*, stand in for theta where it scales something.
  *
  * An edge explains so many nats per row: ½ log of how much larger the unexplained variance is
@@ -42,8 +43,8 @@ double mechanism_probability(const mechanism *x, int effect, int cause);
 /* ... that a mechanism has moved by no more than what is as good as nothing. */
 double mechanism_unmoved(const mechanism *x, int effect, int cause);
 
-/* Makes these the edges of a graph. Which of several factors touches a state, and how factors act on
- * each other, stays as it is; with `shown` factors, all of theirs does. */
+/* Makes these the edges of a graph. Which of several factors touches a state, and how factors act
+ * on each other, stays as it is; with `shown` factors, all of theirs does. */
 void mechanism_graph(const mechanism *x, bool shown, causal_graph *g);
 
 #endif

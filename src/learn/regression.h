@@ -2,8 +2,8 @@
  *
  *     y = F beta + noise                       y (rows, Y), F (rows, F)
  *
- * Rows are added block by block; the mean of each block is taken off. So whatever is constant within
- * a block, known or not, explains nothing. */
+ * Rows are added block by block; the mean of each block is taken off. So whatever is constant
+ * within a block, known or not, explains nothing. */
 #ifndef LEARN_REGRESSION_H
 #define LEARN_REGRESSION_H
 

@@ -41,11 +41,13 @@ static int write_graph(const char *file, text *out, json_t *figures)
     json_object_set_new(figures, "factors_act_on", touched(g, true));
     text_add(out, "<h4>Causal graph</h4><div class=\"scroll\">");
     causal_svg(g, out);
-    text_add(out,
-             "</div><p class=\"note\">Edges with a probability above %.2g; dashed where it is from 0.1 to "
-             "0.9, so that nobody can be sure. A path leads from every filled node to the reward (the compact "
-             "representation); grey edges end at other nodes. Point at an edge to read it.</p>\n",
-             g->threshold);
+    text_add(
+        out,
+        "</div><p class=\"note\">Edges with a probability above %.2g; dashed where it is between "
+        "0.1 and 0.9, which is unsure. A path leads from every filled node to the reward (the "
+        "compact "
+        "representation); grey edges end at other nodes. Point at an edge to read it.</p>\n",
+        g->threshold);
 out:
     causal_graph_free(g);
     json_decref(j);

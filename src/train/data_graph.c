@@ -15,13 +15,14 @@ out:
     return rc;
 }
 
+/* One factor stands for all of the dynamics. One of the reward would always reach it, so there is
+ * one only if something does. */
 static int make(causal_graph **out, const model_run *m, const mechanism *x)
 {
-    int rc = 0, touched = 0, hidden = x->d + x->m;
+    int rc = 0;
     causal_graph *g = NULL;
-    for (int i = 0; i < x->d; i++) touched += mechanism_probability(x, i, hidden) > 0.5;
-    bool reward = mechanism_probability(x, x->d, hidden) > 0.5;
-    TRY(causal_graph_new(&g, (fnvae_dims){x->d, x->m, touched > 0, reward}));
+    bool reward = mechanism_probability(x, x->d, x->d + x->m) > 0.5;
+    TRY(causal_graph_new(&g, (fnvae_dims){x->d, x->m, 1, reward}));
     TRY(causal_graph_name(g, m->task->info.obs_names, m->task->info.act_names));
     mechanism_graph(x, false, g);
     *out = g;
@@ -31,8 +32,8 @@ out:
     return rc;
 }
 
-int data_graph(causal_graph **graph, mechanism **found, const char *path,
-               const text_list *settings, const char *data, const char *recent)
+int data_graph(causal_graph **graph, mechanism **found, const char *path, const text_list *settings,
+               const char *data, const char *recent)
 {
     int rc = 0;
     model_run m = {0};

@@ -8,7 +8,7 @@
 /* Of the task of a config, from the transitions in a file of `fans rollout --csv`. With `recent`,
  * such a file too, `found` is by how much mechanisms differ between them, and the graph that of
  * `data`. Free both. */
-int data_graph(causal_graph **graph, mechanism **found, const char *path,
-               const text_list *settings, const char *data, const char *recent);
+int data_graph(causal_graph **graph, mechanism **found, const char *path, const text_list *settings,
+               const char *data, const char *recent);
 
 #endif

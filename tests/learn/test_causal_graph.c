@@ -264,6 +264,26 @@ static void long_names_widen_the_drawing(void **state)
     causal_graph_free(g);
 }
 
+/* s1 -> s2 has 0.6; a third edge may be one. */
+static void unsure_edges_are_drawn_as_unsure(void **state)
+{
+    (void)state;
+    causal_graph *g = chain();
+    text t[3] = {{0}};
+    set(g, CAUSAL_C_ss, 2, 0, 0.3);
+    assert_true(causal_unsure(g, CAUSAL_C_ss, 2, 1) && causal_unsure(g, CAUSAL_C_ss, 2, 0));
+    assert_false(causal_unsure(g, CAUSAL_C_ss, 1, 0) || causal_unsure(g, CAUSAL_C_ss, 3, 0));
+    causal_text(g, &t[0]);
+    causal_dot(g, &t[1]);
+    causal_svg(g, &t[2]);
+    assert_non_null(strstr(t[0].s, "0.30? 0.60? 1.00* 0.00"));
+    assert_non_null(strstr(t[1].s, "label=\"0.60\", style=dashed]"));
+    assert_int_equal(occurrences(t[1].s, "dashed"), 3); /* a0 -> r has 0.51, s2 -> r 0.8 */
+    assert_non_null(strstr(t[2].s, "class=\"s unsure\""));
+    for (int i = 0; i < 3; i++) text_free(&t[i]);
+    causal_graph_free(g);
+}
+
 static void json_keeps_names(void **state)
 {
     (void)state;
@@ -391,6 +411,7 @@ int main(void)
         cmocka_unit_test(json_and_text_tell_the_same),
         cmocka_unit_test(every_export_names_its_nodes),
         cmocka_unit_test(long_names_widen_the_drawing),
+        cmocka_unit_test(unsure_edges_are_drawn_as_unsure),
         cmocka_unit_test(json_keeps_names),
         cmocka_unit_test(json_reads_back_to_the_same_graph),
         cmocka_unit_test(what_is_no_graph_is_refused),

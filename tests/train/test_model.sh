@@ -96,7 +96,7 @@ grep -q " -> " "$folder/same.txt" && complain "a graph differs from itself: $(ca
 refuses 1 "the graphs are of different tasks: 3 states and 1 actions, 4 and 1" graph "$folder/truth.json" "$folder/wide.json"
 refuses 1 "pendulum: the true graph is not known" graph "$(dirname "$0")/../../configs/pendulum.ini" --truth
 refuses 2 "graph: --svg and --dot draw one graph, not two" graph "$folder/a" "$folder/b" --svg "$folder/g.svg"
-refuses 2 "graph: --set changes a config: only with --truth" graph "$folder/a" --set env.d=4
+refuses 2 "graph: --set changes a config: only with --truth or --data" graph "$folder/a" --set env.d=4
 refuses 1 "/no/such.json: " graph /no/such.json
 
 grep -q '"states"' "$folder/g.json" || complain "graph.json has no names"
@@ -107,6 +107,11 @@ grep -q "C_tt_s" "$folder/g.json" || complain "no JSON"
 # observed factors: every mask is scored
 fit "$folder/o" --set fnvae.observed=true
 grep -q "C_tt_s" "$folder/o.txt" || complain "observed: C_tt_s is not judged"
+
+# edges by regression, or by the masks
+fit "$folder/gates" --set model.edges=gates
+"$fans" graph "$folder/gates" >"$folder/gates.txt" || complain "graph of gates"
+cmp -s "$folder/g.txt" "$folder/gates.txt" && complain "model.edges has no effect"
 
 # data from a file
 sed '/^\[fnvae\]/,$d' "$folder/task.ini" >"$folder/world.ini"
@@ -132,6 +137,22 @@ refuses 1 "$folder/other.csv: line 1: not the columns" model fit "$folder/task.i
 "$fans" model fit "$(dirname "$0")/../../configs/minitaur_aep_r.ini" --preset small --set fnvae.updates=1 --transitions 800 \
     --episodes 60 --json "$folder/legs.json" >/dev/null 2>"$folder/err" || complain "minitaur: $(cat "$folder/err")"
 [ "$(grep -c '"mass": null' "$folder/legs.json")" = 5 ] || complain "minitaur: $(cat "$folder/legs.json")"
+
+# the graph in data, and what has changed: without its first edge, but with factors elsewhere
+"$fans" rollout "$folder/world.ini" --episodes 300 --csv "$folder/early.csv" >/dev/null || complain "rollout"
+"$fans" rollout "$folder/world.ini" --episodes 300 --csv "$folder/late.csv" --seed 1 --set env.cut=1 \
+    --set change.theta_s0.offset=0.5 >/dev/null || complain "rollout of a cut world"
+accepts "s_min" graph "$folder/world.ini" --data "$folder/early.csv" --json "$folder/found.json"
+"$fans" graph "$folder/truth.json" "$folder/found.json" >"$folder/judged.txt" || complain "graph found and true"
+grep -q "^all .* 0 .* 0 .* 1.000$" "$folder/judged.txt" || complain "the graph in data: $(cat "$folder/judged.txt")"
+accepts "no mechanism has changed" graph "$folder/world.ini" --data "$folder/early.csv" --recent "$folder/early.csv"
+"$fans" graph "$folder/world.ini" --truth --set env.cut=1 --json "$folder/cut.json" >/dev/null || complain "--truth of a cut world"
+edge=$("$fans" graph "$folder/truth.json" "$folder/cut.json" | sed -n 's/^  - //p')
+[ -n "$edge" ] || complain "a cut world has all edges"
+accepts "$edge" graph "$folder/world.ini" --data "$folder/early.csv" --recent "$folder/late.csv" --alarm 0.01
+refuses 1 "fnmdp: cut = 99: there are only 6 such edges" graph "$folder/world.ini" --truth --set env.cut=99
+refuses 2 "graph: OTHER, --truth and --data exclude each other" graph "$folder/world.ini" --truth --data "$folder/early.csv"
+refuses 2 "graph: --recent needs --data, the earlier data" graph "$folder/world.ini" --recent "$folder/late.csv"
 
 # a training's config works for a fit, too
 accepts "2 updates on 600 transitions" model fit "$(dirname "$0")/../../configs/pendulum_flip.ini" --set fnvae.updates=2 \
