@@ -166,14 +166,21 @@ void comparison_long_sheet(const comparison *c, sheet *out)
 
 /* ---- the same beginning and end for all forms ------------------------------------------------ */
 
+static void write_reduced(const comparison *c, text *out)
+{
+    if (!c->reduced) return;
+    text_add(
+        out,
+        "This is the reduced form: every run has only %d steps, in whole episodes. Agents have "
+        "hardly begun to learn, so it shows how the table is made, not which method is "
+        "better. ",
+        c->reduced);
+}
+
 static void write_how(const comparison *c, text *out)
 {
     if (c->reduced)
-        text_add(out,
-                 "This is the reduced form: every run has only %d steps, in whole episodes. Agents "
-                 "have hardly begun to learn, so it shows how the table is made, not which method "
-                 "is better. Final return: mean of the last fifth of a run's episodes;",
-                 c->reduced);
+        text_add(out, "Final return: mean of the last fifth of a run's episodes;");
     else
         text_add(out, "Final return: mean of a run's last %d episodes;", RECORD_FINAL);
     text_add(out, " mean ± standard deviation over seeds. Preset %s.", c->preset);
@@ -200,6 +207,7 @@ void comparison_markdown(const comparison *c, text *out)
 {
     sheet s;
     text_add(out, "# %s\n\n", c->m->o.title);
+    write_reduced(c, out);
     if (*c->m->o.where) text_add(out, "%s of the paper. ", c->m->o.where);
     if (*c->m->o.note) text_add(out, "%s ", c->m->o.note);
     if (*c->m->o.missing) {
@@ -314,7 +322,9 @@ static void write_data(const comparison *c, text *out)
 static int write_runs(const comparison *c, text *out)
 {
     int rc = 0;
-    text_add(out, "<p>%d of %d of your runs are done.</p>\n", c->done, c->planned);
+    text_add(out, "<p><b>");
+    write_reduced(c, out);
+    text_add(out, "</b>%d of %d of your runs are done.</p>\n", c->done, c->planned);
     if (c->m->o.figure != FIGURE_CURVES) TRY(drawing_of(c, INK_SVG, out));
     TRY(write_sheets(c, out));
     for (int i = 0; i < c->m->row_count; i++) TRY(write_row(c, i, out));
