@@ -99,7 +99,7 @@ def replay(policy, recorded):
 
 
 def play(policy, acts):
-    """The returns of as many episodes, in closed loop."""
+    """The returns of as many episodes, in closed loop. The oracle sees the sign of the motor one-hot."""
     env = gymnasium.make(TASK, tell="what").unwrapped
     told, info = env.reset(seed=SEED)
     width = len(told) - sum(f.moves for f in env.factors)
@@ -110,7 +110,7 @@ def play(policy, acts):
         total, ended = 0.0, False
         tick["seen"] = 0
         while not ended:
-            tick |= {"obs": told[:width], "factors": told[width:], "change": info["change"], "terminated": 0}
+            tick |= {"obs": told[:width], "factors": [told[width] < 0, told[width] > 0], "change": info["change"], "terminated": 0}
             action = np.clip(policy.step(tick)[:acts], -1, 1)
             told, reward, terminated, truncated, info = env.step(action)
             ended, total = terminated or truncated, total + reward
@@ -152,6 +152,14 @@ def measure(algo, steps, runs):
     return row
 
 
+def keep(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=20_000)
@@ -163,12 +171,8 @@ def main():
     for algo in args.algo:
         rows.append(measure(algo, args.steps, args.runs))
         print(*(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
-    if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        with open(args.out, "w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        if args.out:
+            keep(args.out, rows)
 
 
 if __name__ == "__main__":
