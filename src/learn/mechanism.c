@@ -431,12 +431,14 @@ static int run(mechanism **out, const blocks *x, const blocks *later)
     find_edges(&s, found);
     if (!later) add_moving(&s, found);
     found->profiles = s.profiles;
-    *out = found;
-    found = NULL;
 out:
-    mechanism_free(found);
     release(&s);
-    if (gemm_leave(&guard) < 0 && rc == 0) rc = FANS_ENOSUP;
+    int left = gemm_leave(&guard);
+    if (rc == 0) rc = left;
+    if (rc < 0)
+        mechanism_free(found);
+    else
+        *out = found;
     return rc;
 }
 
