@@ -13,6 +13,7 @@
 
 #include "../tests/nn/nn_steps.h"
 #include "base/os.h"
+#include "method_steps.h"
 #include "peer.h"
 
 enum { MOST_ROWS = 32, MOST_REPLICAS = 64 };
@@ -132,6 +133,43 @@ static void bench_fnvae(bench *b, const char *name, fnvae_sizes z, nn_precision 
     nn_backend_free(gpu);
 }
 
+static void measure_method(const bench *b, row *r, nn_graph *g, int (*step)(void *), void *arg,
+                           nn_precision precision)
+{
+    double flops = method_flops(g);
+    r->seconds = time_of(b->budget, g, step, arg, &r->host);
+    r->gflop = 1e-9 * flops;
+    r->floor = floor_of(flops, 3.0 * (double)nn_graph_bytes(g), precision);
+}
+
+static void bench_rsac(bench *b, const char *name, nn_precision precision)
+{
+    rsac_step s;
+    nn_backend *gpu;
+    nn_cuda_options o = {.precision = precision};
+    row *r = new_row(b, name);
+    if (!r) return;
+    must(nn_cuda_new(&gpu, &o));
+    must(rsac_step_new(&s, gpu));
+    measure_method(b, r, s.g, rsac_step_run, &s, precision);
+    rsac_step_free(&s);
+    nn_backend_free(gpu);
+}
+
+static void bench_varibad(bench *b, const char *name, nn_precision precision)
+{
+    varibad_step s;
+    nn_backend *gpu;
+    nn_cuda_options o = {.precision = precision};
+    row *r = new_row(b, name);
+    if (!r) return;
+    must(nn_cuda_new(&gpu, &o));
+    must(varibad_step_new(&s, gpu));
+    measure_method(b, r, s.g, varibad_step_run, &s, precision);
+    varibad_step_free(&s);
+    nn_backend_free(gpu);
+}
+
 static void take_peer(void *user, const char *line)
 {
     bench *b = user;
@@ -177,6 +215,9 @@ int main(int argc, char **argv)
     bench_fnvae(&b, "fnvae-fp32", paper, NN_FP32);
     bench_fnvae(&b, "fnvae-tf32", paper, NN_TF32);
     bench_fnvae(&b, "fnvae-bf16", paper, NN_BF16);
+    bench_rsac(&b, "rsac-fp32", NN_FP32);
+    bench_rsac(&b, "rsac-tf32", NN_TF32);
+    bench_varibad(&b, "varibad-fp32", NN_FP32);
     if (peer) must(peer_run(peer, take_peer, &b));
     printf("%-14s %10s %10s %9s %9s %8s %12s %12s\n", "step", "ms", "queued in", "GFLOP", "TFLOP/s",
            "x floor", "torch eager", "torch graph");

@@ -17,8 +17,8 @@
 #include "../tests/nn/nn_steps.h"
 #include "base/json.h"
 #include "base/os.h"
+#include "method_steps.h"
 #include "nn/gemm.h"
-#include "nn/graph.h"
 #include "peer.h"
 
 enum { MOST_ROWS = 16, MOST_SHAPES = 256 };
@@ -264,6 +264,41 @@ static void bench_fnvae(bench *b, const char *name, fnvae_sizes z)
     nn_graph_free(s.g);
 }
 
+static void run_rsac(void *s)
+{
+    must(rsac_step_run(s));
+}
+
+static void run_varibad(void *s)
+{
+    must(varibad_step_run(s));
+}
+
+/* A method's update: `fn` runs `step`, of which these are the plans. */
+static void bench_method(bench *b, const char *name, void (*fn)(void *), void *step,
+                         const nn_graph *g)
+{
+    row *r = &b->rows[b->count++];
+    *r = (row){.name = name, .seconds = time_of(b->budget, fn, step), .flops = method_flops(g)};
+    r->ceiling = ceiling_of(b, g->plans, (int)g->plan_count);
+    if (b->profile) profile(name, g->plans, (int)g->plan_count);
+}
+
+static void bench_methods(bench *b)
+{
+    rsac_step s;
+    varibad_step v;
+    if (!skipped(b, "rsac")) {
+        must(rsac_step_new(&s, b->cpu));
+        bench_method(b, "rsac", run_rsac, &s, s.g);
+        rsac_step_free(&s);
+    }
+    if (skipped(b, "varibad")) return;
+    must(varibad_step_new(&v, b->cpu));
+    bench_method(b, "varibad", run_varibad, &v, v.g);
+    varibad_step_free(&v);
+}
+
 /* d masked decoders of width `total`/d, against one dense network of width `total`: forward,
  * backward and Adam on 1600 rows. */
 typedef struct decoder {
@@ -458,6 +493,7 @@ int main(int argc, char **argv)
     bench_sac(&b, "sac-norm", (sac_sizes){57, 6, 256, 256, true});
     bench_fnvae(&b, "fnvae-64", (fnvae_sizes){17, 6, 20, 20, 128, 64, 128, 50, 32});
     bench_fnvae(&b, "fnvae-512", (fnvae_sizes){17, 6, 20, 20, 256, 512, 512, 50, 32});
+    bench_methods(&b);
     bench_film(&b, "pixels-1", 1);
     bench_film(&b, "pixels-2", 2);
     static const int dims[] = {17, 34, 68, 136};

@@ -12,6 +12,7 @@ import time
 import torch
 import torch.nn.functional as F
 
+import methods
 from common import LayerNorm, Scale, hard_concrete, param
 
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
@@ -218,6 +219,11 @@ def lstm(precision):
     return step
 
 
+def method(form, precision, *how):
+    compute_in(precision)
+    return form(adam, *how, device=D)
+
+
 STEPS = {
     "sac-1": lambda: sac(1), "sac-10": lambda: sac(10), "sac-54": lambda: sac(54),
     "sac-10-tf32": lambda: sac(10, "tf32"), "sac-54-tf32": lambda: sac(54, "tf32"),
@@ -225,6 +231,8 @@ STEPS = {
     "sac-54-norm": lambda: sac(54, norm=True), "sac-10-norm-tf32": lambda: sac(10, "tf32", True),
     "sac-54-norm-tf32": lambda: sac(54, "tf32", True),
     "fnvae-fp32": lambda: fnvae("fp32"), "fnvae-tf32": lambda: fnvae("tf32"),
+    "rsac-fp32": lambda: method(methods.rsac, "fp32", True), "rsac-tf32": lambda: method(methods.rsac, "tf32", True),
+    "varibad-fp32": lambda: method(methods.varibad, "fp32"),
     "lstm-fp32": lambda: lstm("fp32"), "lstm-tf32": lambda: lstm("tf32"),
 }
 

@@ -15,6 +15,7 @@ import time
 import torch
 import torch.nn.functional as F
 
+import methods
 from common import LayerNorm, Scale, clock, hard_concrete, param
 
 BUDGET = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
@@ -241,6 +242,8 @@ FORMS = {
     "sac": [lambda: sac(False), lambda: sac(True)],
     "sac-norm": [lambda: sac(False, True), lambda: sac(True, True)],
     "fnvae-64": [lambda: fnvae(128, 64, 128, False), lambda: fnvae(128, 64, 128, True)],
+    "rsac": [lambda: methods.rsac(adam, False), lambda: methods.rsac(adam, True)],
+    "varibad": [lambda: methods.varibad(adam)],
     "pixels-1": [lambda: pixels(1, None), lambda: pixels(1, False), lambda: pixels(1, True)],
     "pixels-2": [lambda: pixels(2, None), lambda: pixels(2, False), lambda: pixels(2, True)],
     "fnvae-512": [lambda: fnvae(256, 512, 512, False), lambda: fnvae(256, 512, 512, True)],
