@@ -158,9 +158,9 @@ static double product_time(bench *b, const shape *s)
         p.C[t] = numbers((size_t)s->m * (size_t)s->n);
     }
     for (int k = 0; k < 4; k++) {
-        double start = os_now();
+        double start = now_of();
         pool_run(b->threads, threads, run_product, &p);
-        double t = (os_now() - start) / p.repeat / threads;
+        double t = (now_of() - start) / p.repeat / threads;
         if (t < best) best = t;
     }
     for (int t = 0; t < threads; t++) {

@@ -2,7 +2,8 @@
 
     python results/collect.py RUNS... >runs.csv
 
-RUNS are folders of CONFIG-ALGO/seed-N folders. A config named TASK__VARIANT.ini is split at the double underscore.
+RUNS are folders of CONFIG-ALGO/seed-N or CONFIG-ALGO-SETTINGS/seed-N folders. A config named TASK__VARIANT.ini is split at
+the double underscore.
 """
 import csv
 import sys
@@ -19,11 +20,11 @@ def returns_of(folder):
 
 
 def row_of(folder):
-    name, algo = folder.parent.name.rsplit("-", 1)
+    name, algo, *settings = folder.parent.name.split("-", 2)
     task, _, variant = name.partition("__")
     x = returns_of(folder)
     blocks = [x[i:i + BLOCK] for i in range(0, len(x) - BLOCK + 1, BLOCK)]
-    return {"task": task, "variant": variant, "algo": algo, "seed": folder.name.removeprefix("seed-"),
+    return {"task": task, "variant": variant or "".join(settings), "algo": algo, "seed": folder.name.removeprefix("seed-"),
             "episodes": len(x), "final": f"{sum(x[-BLOCK:]) / len(x[-BLOCK:]):.3f}", "area": f"{sum(x) / len(x):.3f}",
             "curve": " ".join(f"{sum(b) / BLOCK:.2f}" for b in blocks)}
 

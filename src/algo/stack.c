@@ -3,7 +3,11 @@
  * With the state, policy and critics read the k steps before it, the latest first: observation,
  * action, reward, terminated; then for each whether it is of the same episode. Zeros stand in for
  * missing steps. Batches gather the steps from the replay, so nothing more is stored. From pixels,
- * steps are actions and rewards: the frames are stacked as all methods stack them. */
+ * steps are actions and rewards: the frames are stacked as all methods stack them.
+ *
+ * Policy and critics each turn the steps into a code of a few numbers first. Seen as they are,
+ * hundreds of numbers are different in every row: critics then fit the rows that they have, and the
+ * agent ends below one that sees no past. */
 #include <string.h>
 
 #include "algo/registry.h"
@@ -13,13 +17,16 @@
 #include "learn/pixels.h"
 
 enum { MOST = 1000 };
-#define STACK_OPTIONS(X) \
-    X(INT, steps, 10, 1, MOST, "number of last steps that policy and critics see")
+#define STACK_OPTIONS(X)                                                                      \
+    X(INT, steps, 10, 1, MOST, "number of last steps that policy and critics see")            \
+    X(INT, code, 8, 0, 4096, "numbers that these steps are turned into; 0: seen as they are") \
+    X(INT, coder, 64, 1, 4096, "units of the layer before them")
 OPTIONS_STRUCT(stack_options, STACK_OPTIONS)
 static OPTIONS_GROUP(stack_option_group, stack_options, "stack", "SAC that sees its last steps",
                      STACK_OPTIONS);
 
 typedef struct stack {
+    const stack_options *o;
     int k, rows, d, m, step; /* step: numbers of one step, as in the replay */
     const replay *replay;
     staged at[2], same[2]; /* of a batch's rows, and their successors: (1, batch, k) */
@@ -114,13 +121,39 @@ static void show(const void *self, int replica, units obs, units steps)
     }
 }
 
+/* The code, by layers of each reader's own. */
+static nn_var record_code(const stack *s, nn_group *group, nn_var input)
+{
+    int width = s->k * (s->step + 1), d = nn_shape_of(input).D - width;
+    nn_var steps = nn_slice(input, d, width);
+    nn_var hidden = nn_dense(group, "coder", NN_IN(steps), 1, true, s->o->coder, NN_RELU);
+    return nn_dense(group, "code", NN_IN(hidden), 1, true, s->o->code, NN_LINEAR);
+}
+
+static nn_var state_of(const stack *s, nn_var input)
+{
+    return nn_slice(input, 0, nn_shape_of(input).D - s->k * (s->step + 1));
+}
+
+static nn_list read_policy(const void *self, nn_group *group, nn_var input)
+{
+    return NN_IN(state_of(self, input), record_code(self, group, input));
+}
+
+static nn_list read_critic(const void *self, nn_group *group, nn_var input, nn_var action)
+{
+    return NN_IN(state_of(self, input), record_code(self, group, input), action);
+}
+
 static int open_stack(void **out, const fans_algo_setup *setup)
 {
     const fans_env_info *z = setup->info;
     int d = setup->pixels ? 0 : z->obs_dim; /* frames are what pixels are stacked as */
+    const stack_options *o = fans_options(setup, "stack");
     stack *s = mem_alloc(sizeof *s);
     if (!s) return FANS_ENOMEM;
-    *s = (stack){.k = ((stack_options *)fans_options(setup, "stack"))->steps,
+    *s = (stack){.o = o,
+                 .k = o->steps,
                  .rows = setup->replicas * setup->worlds,
                  .d = d,
                  .m = z->act_dim,
@@ -133,6 +166,7 @@ static int open_stack(void **out, const fans_algo_setup *setup)
                  .numbers = record,
                  .fill = fill,
                  .units = show};
+    if (o->code > 0) c.front = (sac_front){s, read_policy, read_critic};
     return agent_new((agent **)out, setup, &c);
 }
 
