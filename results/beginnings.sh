@@ -9,4 +9,4 @@ convert --cut 700 --tasks half_cheetah_aep_r,half_cheetah_aep_d_motor --out "$ou
     --command "results/methods/h200.sh build/fans OUT SECONDS; fans and oracle: fans train configs/half_cheetah_{aep_r,aep_d_motor}.ini --algo fans,oracle --seeds 10 --device cuda"
 convert --cut 1500 --out "$out/glance.json" \
     --tasks half_cheetah_aep_r,half_cheetah_aep_d_motor,half_cheetah_aep_a,half_cheetah_random_r,half_cheetah_random_motor \
-    --command "fans train configs/half_cheetah_{aep_r,aep_d_motor,aep_a,random_r,random_motor}.ini --algo fans,oracle,sac --seeds 10 --device cuda; sac and stack on aep_r and aep_d_motor: results/methods/h200.sh build/fans OUT SECONDS"
+    --command "fans train configs/half_cheetah_{aep_r,aep_d_motor,aep_a,random_r,random_motor}.ini --algo fans,oracle,sac --seeds 10 --device cuda; sac on aep_r and aep_d_motor: results/methods/h200.sh build/fans OUT SECONDS"
