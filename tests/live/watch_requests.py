@@ -209,6 +209,23 @@ def watch_it_learn(w):
         w.close()
 
 
+def worlds_of_ones_own_can_be_watched(fans, library):
+    """The river of examples/custom_env.c, which draws no picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        ini = os.path.join(folder, "river.ini")
+        with open(ini, "w", encoding="ascii") as f:
+            f.write(f"[env]\nname = {library}\n[change.current]\nfunction = uniform\nlow = -0.5\nhigh = 0.5\n")
+        subprocess.run([fans, "train", ini, "--algo", "random", "--steps", "400", "--quiet", "--out", folder + "/runs"],
+                       stdout=subprocess.DEVNULL, check=True)
+        w = Watch(fans, folder + "/runs", "--plugin", library)
+        try:
+            k = next(k for k, f in enumerate(w.about()["factors"]) if f["name"] == "current")
+            w.control(hold=dict(factor="current", value=0.25))
+            w.until(lambda f: f["factors"][k]["now"] == 0.25 and f["lanes"][0]["tracks"][0]["truth"][-1:] == [0.25])
+        finally:
+            w.close()
+
+
 def main(fans, plugin, ticks, requests, *runs):
     w = Watch(fans, *runs, "--plugin", plugin, "--size", "96")
     try:
@@ -224,6 +241,7 @@ def main(fans, plugin, ticks, requests, *runs):
     finally:
         w.close()
     a_training_can_be_watched(fans)
+    worlds_of_ones_own_can_be_watched(fans, os.path.join(os.path.dirname(plugin), "custom_env.so"))
 
 
 main(*sys.argv[1:])
