@@ -15,7 +15,8 @@ command -v python3 >/dev/null || {
     --threads 1 --set fans.initial=1000 --set fnvae.updates=20 --out few >said 2>&1 || complain "no runs: $(cat said)"
 PYTHONDONTWRITEBYTECODE=1 python3 "$here/thousand.py" many few >figures.csv || complain "cannot make the runs"
 TIMEFORMAT="seconds,%R,
-processor seconds,%U,"
+processor seconds,%U,
+of the system,%S,"
 { time "$fans" report many/runs --out page.html >said 2>&1; } 2>>figures.csv || complain "no report: $(cat said)"
 grep -q "page.html: 1000 runs on 10 tasks" said || complain "it says: $(tail -1 said)"
 size=$(wc -c <page.html)
