@@ -89,10 +89,22 @@ void ink_area(ink *k, unsigned colour, double opacity, const double *x, const do
     end_filled(k);
 }
 
-void ink_box(ink *k, unsigned colour, double opacity, double x, double y, double w, double h)
+void ink_boxes(ink *k, unsigned colour, double opacity)
 {
-    double xs[] = {x, x + w, x + w, x}, ys[] = {y, y, y + h, y + h};
-    ink_area(k, colour, opacity, xs, ys, 4);
+    begin_filled(k, colour, opacity);
+}
+
+void ink_box(ink *k, double x, double y, double w, double h)
+{
+    if (k->form == INK_SVG)
+        text_add(&k->body, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x, y, w, h, w);
+    else
+        text_add(&k->body, "%.1f %.1f %.1f %.1f re\n", x, y, w, h);
+}
+
+void ink_boxes_end(ink *k)
+{
+    text_add(&k->body, k->form == INK_SVG ? "\"/>\n" : "f\n");
 }
 
 /* A circle as a polygon with 16 corners: no larger than a few points, it is one to the eye. */

@@ -28,7 +28,11 @@ typedef struct ink_pen {
 } ink_pen;
 void ink_line(ink *k, ink_pen pen, const double *x, const double *y, int n); /* NaN: a gap */
 void ink_area(ink *k, unsigned colour, double opacity, const double *x, const double *y, int n);
-void ink_box(ink *k, unsigned colour, double opacity, double x, double y, double w, double h);
+
+/* Boxes of one colour: begin, add any number, end. */
+void ink_boxes(ink *k, unsigned colour, double opacity);
+void ink_box(ink *k, double x, double y, double w, double h);
+void ink_boxes_end(ink *k);
 void ink_dot(ink *k, unsigned colour, double opacity, double x, double y, double size);
 
 /* (x, y) is the start, middle or end of its base line; `up` turns it to run upwards. */

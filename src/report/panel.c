@@ -129,16 +129,19 @@ static int shade_of(double x, double most)
 }
 
 /* Neighbours of a shade in a row are one box. */
-static void draw_cells(const panel *p, const double *row, int n, double y, double most)
+static void draw_shade(const panel *p, const double *cells, int n, int shade, double most)
 {
-    double size = p->width / n;
-    for (int j = 0, k; j < n; j = k) {
-        int shade = shade_of(row[j], most);
-        for (k = j; k < n && shade_of(row[k], most) == shade;) k++;
-        if (shade)
-            ink_box(p->ink, INK_HOT, (double)shade / SHADES, p->x + j * size, y, (k - j) * size,
-                    p->height / n);
-    }
+    double width = p->width / n, height = p->height / n;
+    ink_boxes(p->ink, INK_HOT, (double)shade / SHADES);
+    for (int i = 0; i < n; i++)
+        for (int j = 0, k; j < n; j = k) {
+            for (k = j; k < n && shade_of(cells[i * n + k], most) == shade;) k++;
+            if (k > j)
+                ink_box(p->ink, p->x + j * width, p->y + i * height, (k - j) * width, height);
+            else
+                k++;
+        }
+    ink_boxes_end(p->ink);
 }
 
 void panel_heat(const panel *p, const double *cells, int n, const char *title, const char *first,
@@ -149,7 +152,7 @@ void panel_heat(const panel *p, const double *cells, int n, const char *title, c
     ink_style right = {PANEL_TICKS, INK_SOFT, INK_RIGHT, false},
               left = {PANEL_TICKS, INK_SOFT, INK_LEFT, false};
     for (int i = 0; i < n * n; i++) most = fmax(most, cells[i]);
-    for (int i = 0; i < n; i++) draw_cells(p, cells + i * n, n, p->y + i * p->height / n, most);
+    for (int shade = 1; shade <= SHADES; shade++) draw_shade(p, cells, n, shade, most);
     ink_line(p->ink, (ink_pen){INK_GRID, 0.5, false}, xs, ys, 5);
     write_title(p, title);
     ink_text(p->ink, left, p->x, y1 + PANEL_TICKS + 2, first);
