@@ -1,4 +1,4 @@
-/* zeus.c - ZeUS on states: the context of the last steps, shaped by what it changes (Sodhani et al.
+/* zeus.c - ZeUS: the context of the last steps, shaped by what it changes (Sodhani et al.
  * 2022).
  *
  * Policy and critics see the state and a context, the mean of the codes of the last k steps, across
@@ -6,13 +6,18 @@
  * models of the world differ (learn/zeus_net.h). The policy's does not. Contexts are computed from
  * the steps before a row, online and in batches alike, so nothing is stored.
  *
- * Differences from the original: states, not pixels; models predict the normalised change of state;
- * distances are taken row by row, not over the batch. */
+ * From pixels, the state is what the critics see of the frames. The models' loss trains the
+ * convolutions through the step that is predicted; the steps before it are read as the replay keeps
+ * them (learn/sight.h).
+ *
+ * Differences from the original: models predict the normalised change of state; distances are taken
+ * row by row, not over the batch. */
 #include <string.h>
 
 #include "algo/registry.h"
 #include "base/error.h"
 #include "learn/agent.h"
+#include "learn/pixels.h"
 #include "learn/seen_units.h"
 #include "learn/zeus_net.h"
 
@@ -36,6 +41,8 @@ typedef struct past {
 
 typedef struct zeus {
     const zeus_options *o;
+    agent *agent;
+    const pixels_options *eyes; /* NULL: it sees the state */
     int replicas, worlds, rows, k, d, m;
     int step; /* numbers of a step: [obs | action | reward | next_obs | there] */
     nn_graph *g;
@@ -43,6 +50,7 @@ typedef struct zeus {
     zeus_net net;
     seen_units units;
     past past[2]; /* before a batch's rows, and before their successors */
+    staged then;  /* the rows after a batch's */
     zeus_costs costs;
     float *last; /* (rows, k, step): the last steps of every world, the latest first */
     staged here; /* (k, worlds, step) */
@@ -153,6 +161,20 @@ static void fill(void *self, int replica, const int32_t *at, const int32_t *next
     const zeus *z = self;
     fill_past(z, replica, at, &z->past[0]);
     fill_past(z, replica, next, &z->past[1]);
+    for (size_t b = 0; b < z->then.each; b++) {
+        float reward, rest;
+        replay_ahead(z->replay, replica, 1, at + b, 1, 1, rows_of(&z->then, replica) + b, &reward,
+                     &rest);
+    }
+}
+
+/* The models' costs on the batch's steps, whatever n-step SAC learns from. */
+static void record_costs(zeus *z, const context_batch *b, nn_var c)
+{
+    stage_rows(b->inputs, &z->then, "rows after", 1, b->B, 1);
+    seen x = see_rows(&z->units, b->at, z->then.var);
+    if (b->seen.graph) x = see_from(&z->units, x, b->seen);
+    z->costs = zeus_record_costs(&z->net, x, c);
 }
 
 static context_numbers numbers(void *self, const context_batch *b, bool next)
@@ -164,7 +186,7 @@ static context_numbers numbers(void *self, const context_batch *b, bool next)
     stage_numbers(b->inputs, &p->there, "there", z->k, b->B, 1);
     seen last = see_rows(&z->units, p->at.var, p->next.var);
     nn_var c = zeus_record_context(&z->net, last, p->there.var);
-    if (!next) z->costs = zeus_record_costs(&z->net, see_rows(&z->units, b->at, b->next), c);
+    if (!next) record_costs(z, b, c);
     return (context_numbers){nn_detach(c), c};
 }
 
@@ -234,8 +256,9 @@ static void free_zeus(void *self)
 /* SAC's update does the rest. */
 static int update(void *self)
 {
-    seen_units_settle(&((zeus *)self)->units);
-    return 0;
+    zeus *z = self;
+    seen_units_settle(&z->units);
+    return z->eyes && agent_rounds(z->agent, z->eyes->refresh) ? agent_look_again(z->agent) : 0;
 }
 
 static void list_group(nn_group *g, int r, const char *steps, state_list *s)
@@ -267,22 +290,32 @@ static const float *context_at(void *self, int row, int *n)
 
 /* ---- the algorithm --------------------------------------------------------------------------- */
 
+/* What critics see of the frames. */
+static nn_var encode(void *self, const pixels *eyes, nn_var film)
+{
+    (void)self;
+    return pixels_encode(eyes, film);
+}
+
 static int open_zeus(void **out, const fans_algo_setup *setup)
 {
     const fans_env_info *i = setup->info;
-    int rc = agent_learns_single_steps(setup);
-    zeus *z = rc == 0 ? mem_alloc(sizeof *z) : NULL;
-    if (!z) return rc < 0 ? rc : FANS_ENOMEM;
+    const pixels_options *eyes = setup->pixels ? fans_options(setup, "pixels") : NULL;
+    int rc = 0, d = eyes ? eyes->features : i->obs_dim;
+    zeus *z = mem_alloc(sizeof *z);
+    if (!z) return FANS_ENOMEM;
     *z = (zeus){.o = fans_options(setup, "zeus"),
                 .replicas = setup->replicas,
                 .worlds = setup->worlds,
                 .rows = setup->replicas * setup->worlds,
-                .d = i->obs_dim,
+                .eyes = eyes,
+                .d = d,
                 .m = i->act_dim,
-                .step = 2 * i->obs_dim + i->act_dim + 2};
+                .step = 2 * d + i->act_dim + 2};
     z->k = z->o->steps;
     context c = {.self = z,
                  .width = z->o->latents,
+                 .sight = {z, eyes ? d : 0, encode},
                  .free = free_zeus,
                  .start = start,
                  .look = look,
@@ -297,13 +330,17 @@ static int open_zeus(void **out, const fans_algo_setup *setup)
                  .state = list_state,
                  .carried = list_carried};
     rc = arena_new(&z->memory);
-    if (rc == 0) return agent_new((agent **)out, setup, &c);
+    if (rc == 0) {
+        rc = agent_new(&z->agent, setup, &c); /* frees the context when it fails */
+        if (rc == 0) *out = z->agent;
+        return rc;
+    }
     free_zeus(z);
     return rc;
 }
 
 static fans_option_group_fn *const groups[] = {zeus_option_group, sac_option_group,
-                                               replay_option_group, NULL};
+                                               pixels_option_group, replay_option_group, NULL};
 
 static const fans_preset presets[] = {{"paper", "[zeus]\nlatents = 40\n"},
                                       {"small", "[zeus]\nlatents = 8\ncoder = 64\nwidth = 64\n"},
@@ -313,6 +350,7 @@ const fans_algo_def algo_zeus = {.abi = FANS_ALGO_ABI,
                                  .name = "zeus",
                                  .help = "ZeUS: a context shaped by what it changes",
                                  .told = FANS_TOLD_NOTHING,
+                                 .wants_pixels = true,
                                  .groups = groups,
                                  .presets = presets,
                                  .open = open_zeus,

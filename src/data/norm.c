@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -15,6 +16,13 @@ int norm_declare(norm *x, arena *memory, int n)
     TRY(arena_declare(memory, &x->m2, (size_t)n * sizeof(double)));
 out:
     return rc;
+}
+
+void norm_clear(norm *x)
+{
+    *x->count = 0;
+    memset(x->mean, 0, (size_t)x->n * sizeof *x->mean);
+    memset(x->m2, 0, (size_t)x->n * sizeof *x->m2);
 }
 
 void norm_add(norm *x, const float *v, const float *minus)

@@ -13,6 +13,9 @@ typedef struct norm {
 /* Declares the memory of a norm of n numbers. */
 int norm_declare(norm *x, arena *memory, int n);
 
+/* Forgets all samples. */
+void norm_clear(norm *x);
+
 /* Adds a sample v[n], or v - minus if `minus` is given. */
 void norm_add(norm *x, const float *v, const float *minus);
 

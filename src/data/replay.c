@@ -209,6 +209,12 @@ void replay_set_segment(replay *r, int lane, int i, int64_t segment)
     r->segment[place(r, lane, oldest(r, lane) + i)] = segment;
 }
 
+void replay_set_obs(replay *r, int lane, int i, const float *obs)
+{
+    size_t at = place(r, lane, oldest(r, lane) + i);
+    memcpy((float *)r->steps.data + at * r->steps.width, obs, (size_t)r->z.obs * sizeof *obs);
+}
+
 void *replay_beside(const replay *r, int lane, int i, int c)
 {
     const column *x = &r->beside[c];
@@ -568,6 +574,11 @@ void replay_sync(replay *r)
 void replay_column_changed(replay *r, int c)
 {
     r->beside[c].changed = true;
+}
+
+void replay_obs_changed(replay *r)
+{
+    r->steps.changed = true;
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */

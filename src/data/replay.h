@@ -61,6 +61,9 @@ replay_row replay_at(const replay *r, int lane, int i);
 /* Puts the row into another segment. Segments are consecutive: renumber the rows after it, too. */
 void replay_set_segment(replay *r, int lane, int i, int64_t segment);
 
+/* Replaces the row's observation. After it, call replay_obs_changed. */
+void replay_set_obs(replay *r, int lane, int i, const float *obs);
+
 /* The values of a column in that row. After writing there, call replay_column_changed. */
 void *replay_beside(const replay *r, int lane, int i, int column);
 
@@ -154,6 +157,7 @@ nn_var replay_table(const replay *r, int column); /* for operators that gather i
 /* Sends what the backend's copy lacks. Call it before networks read the tables. */
 void replay_sync(replay *r);
 void replay_column_changed(replay *r, int column); /* in any row */
+void replay_obs_changed(replay *r);
 
 void replay_state(replay *r, int replica, state_list *s);
 

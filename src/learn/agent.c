@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "data/norm.h"
 #include "learn/pixels.h"
+#include "learn/sight.h"
 #include "learn/staged.h"
 
 OPTIONS_GROUP(replay_option_group, replay_options, "replay", "the replay buffer", REPLAY_OPTIONS);
@@ -22,6 +23,7 @@ struct agent {
     int T, B; /* of a batch: windows of rows, or single ones */
     context c;
     pixels *eyes; /* NULL: networks see the observation */
+    sight *sight; /* with eyes, if the context has an encoder; else NULL */
     nn_graph *g;
     sac *sac;
     replay *replay;
@@ -59,6 +61,7 @@ void agent_free(void *agent_)
     if (a->c.free) a->c.free(a->c.self);
     sac_free(a->sac);
     nn_graph_free(a->g);
+    sight_free(a->sight);
     pixels_free(a->eyes);
     replay_free(a->replay);
     arena_free(a->memory);
@@ -94,7 +97,7 @@ static int open_replay(agent *a, const fans_algo_setup *s)
                       .worlds = a->worlds,
                       .steps = (a->ro->steps + a->worlds - 1) / a->worlds,
                       .horizon = s->info->horizon,
-                      .obs = a->eyes ? 0 : a->obs,
+                      .obs = a->eyes ? a->c.sight.width : a->obs,
                       .act = a->act};
     if (a->c.stored) z.columns[z.column_count++] = (replay_column){"context", NN_F32, a->c.width};
     if (a->c.kept > 0) z.columns[z.column_count++] = (replay_column){"kept", NN_F32, a->c.kept};
@@ -113,6 +116,7 @@ static context_batch batch_of(agent *a)
                            .worlds = a->worlds,
                            .at = a->at.var,
                            .next = a->next.var,
+                           .seen = NN_NONE,
                            .shift = a->shift.var,
                            .scale = a->scale.var,
                            .bound = a->ro->normalize ? NORM_BOUND : 0};
@@ -152,17 +156,11 @@ static nn_var record_numbers(agent *a, nn_var at)
     return a->c.relabel ? relabel_numbers(a->c.relabel, numbers) : numbers;
 }
 
-/* The observations of some rows, and the context stored with the rows `at`. */
-static nn_var record_stored(agent *a, nn_var rows, nn_var at)
-{
-    nn_var numbers = record_numbers(a, at);
-    return record_join(a, replay_obs(a->replay, rows), numbers);
-}
-
 /* The context of some rows: the batch's, or its successors'; and what is seen of their state. */
-static context_numbers record_context(agent *a, nn_var at, bool next)
+static context_numbers record_context(agent *a, nn_var at, bool next, nn_var seen)
 {
     context_batch b = batch_of(a);
+    if (a->eyes) b.seen = seen;
     if (a->c.numbers) return a->c.numbers(a->c.self, &b, next);
     nn_var numbers = record_numbers(a, at);
     return (context_numbers){numbers, numbers};
@@ -176,11 +174,11 @@ static context_numbers record_seen(agent *a, nn_var rows, bool next)
     return (context_numbers){obs, obs};
 }
 
-/* What policy and critics read in them. */
-static void record_input(agent *a, nn_var rows, nn_var at, bool next, nn_var *policy,
+/* What policy and critics read in them, where this is seen. */
+static void record_input(agent *a, context_numbers seen, nn_var at, bool next, nn_var *policy,
                          nn_var *critic)
 {
-    context_numbers x = record_context(a, at, next), seen = record_seen(a, rows, next);
+    context_numbers x = record_context(a, at, next, seen.critic);
     bool same = x.critic.id == x.policy.id && seen.critic.id == seen.policy.id;
     *policy = record_join(a, seen.policy, x.policy);
     *critic = same ? *policy : record_join(a, seen.critic, x.critic);
@@ -197,14 +195,14 @@ static void record_rewards(agent *a, sac_inputs *in)
 }
 
 /* In the first steps of a segment, critics read the context of a later row. */
-static void record_hindsight(agent *a, nn_var now, nn_var next, sac_inputs *in)
+static void record_hindsight(agent *a, nn_var seen, nn_var next_seen, sac_inputs *in)
 {
     int B = a->B;
     if (a->c.hindsight == 0) return;
     stage_rows(&a->batch, &a->critic_at, "critic at", 1, B, 1);
     stage_rows(&a->batch, &a->critic_next, "critic next", 1, B, 1);
-    in->critic = record_stored(a, now, a->critic_at.var);
-    in->next_critic = record_stored(a, next, a->critic_next.var);
+    in->critic = record_join(a, seen, record_numbers(a, a->critic_at.var));
+    in->next_critic = record_join(a, next_seen, record_numbers(a, a->critic_next.var));
 }
 
 /* Where a factor may jump to anywhere within an episode, the value of what came is mostly noise:
@@ -223,15 +221,16 @@ static int record_batch(agent *a, sac_inputs *in)
     TRY(staged_numbers(&a->scale, a->memory, a->g, "scale", 1, 1, a->inputs));
     nn_var now = replay_gather(a->replay, a->at.var), next = replay_gather(a->replay, a->next.var);
     if (a->c.relabel) TRY(relabel_record(a->c.relabel, &a->batch, a->replay, B, now, &next));
-    record_input(a, now, a->at.var, false, &in->actor, &in->critic);
+    context_numbers seen = record_seen(a, now, false), next_seen = record_seen(a, next, true);
+    record_input(a, seen, a->at.var, false, &in->actor, &in->critic);
     in->action = replay_action(a->replay, now);
     in->reward = replay_reward(a->replay, now);
     if (a->c.relabel) in->reward = relabel_reward(a->c.relabel, in->reward);
     in->terminated = replay_terminated(a->replay, now);
     if (persists(a)) stage_rows(&a->batch, &a->context_next, "context next", 1, B, 1);
-    record_input(a, next, persists(a) ? a->context_next.var : a->next.var, true, &in->next_actor,
-                 &in->next_critic);
-    record_hindsight(a, now, next, in);
+    record_input(a, next_seen, persists(a) ? a->context_next.var : a->next.var, true,
+                 &in->next_actor, &in->next_critic);
+    record_hindsight(a, seen.critic, next_seen.critic, in);
     record_rewards(a, in);
     if (a->c.window > 0) stage_numbers(&a->batch, &a->weight, "weight", T, B, 1);
     if (a->c.window > 0) in->weight = a->weight.var;
@@ -255,12 +254,14 @@ static int record(agent *a)
     sac_use_front(a->sac, a->c.front);
     if (a->c.record) TRY(a->c.record(a->c.self, a->g, a->replay));
     if (a->eyes) TRY(pixels_record(a->eyes, a->g, a->replay, pixels_at(a)));
+    if (a->sight) TRY(sight_record(a->sight, a->g, a->replay));
     TRY(record_batch(a, &in));
     sac_record(a->sac, &in);
     TRY(staged_numbers(&a->here, a->memory, a->g, "here", 1, a->worlds, a->inputs));
     sac_record_act(a->sac, record_read(a, a->here.var));
     if (a->c.plan) TRY(a->c.plan(a->c.self, &also)); /* plans need everything recorded */
     if (a->eyes) TRY(pixels_plan(a->eyes, &also));
+    if (a->sight) TRY(sight_plan(a->sight));
     TRY(sac_plan(a->sac, &also));
     TRY(nn_graph_commit(a->g));
     sac_start(a->sac);
@@ -315,6 +316,7 @@ int agent_new(agent **out, const fans_algo_setup *s, const context *c)
     if (c) a->c = *c;
     if (s->pixels) TRY(pixels_new(&a->eyes, s));
     if (a->eyes) a->obs = pixels_features(a->eyes);
+    if (a->eyes && a->c.sight.width > 0) TRY(sight_new(&a->sight, s, a->eyes, a->c.sight));
     a->inputs = a->obs + a->c.width;
     a->T = a->c.window > 0 ? a->c.window : 1;
     a->B = a->c.window > 0 ? a->c.windows : a->so->batch;
@@ -333,6 +335,7 @@ int agent_new(agent **out, const fans_algo_setup *s, const context *c)
     }
     if (a->c.ready) TRY(a->c.ready(a->c.self));
     if (a->eyes) TRY(pixels_ready(a->eyes));
+    if (a->sight) TRY(sight_ready(a->sight));
     check_length(a, s);
     *out = a;
     return 0;
@@ -360,6 +363,11 @@ const float *agent_numbers(const agent *a, int row)
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
+
+int agent_look_again(agent *a)
+{
+    return sight_again(a->sight, a->pool);
+}
 
 void agent_units_changed(agent *a)
 {
@@ -420,10 +428,11 @@ int agent_act(void *agent_, const fans_moment *now, bool explore, float *action)
 {
     agent *a = agent_;
     int rc = 0;
+    if (a->eyes) pixels_take(a->eyes, now);
+    if (a->sight) TRY(sight_look(a->sight, now, &now));
     if (a->c.moment) now = a->c.moment(a->c.self, now);
     send_units(a); /* for networks that a context acts with … */
     if (a->c.look) TRY(a->c.look(a->c.self, now, a->numbers));
-    if (a->eyes) pixels_take(a->eyes, now);
     if (explore && a->steps[0] < a->hold) {
         act_at_random(a, action);
         return 0;
@@ -464,7 +473,12 @@ int agent_observe(void *agent_, const fans_moment *before, const float *action,
     agent *a = agent_;
     size_t bytes = (size_t)a->rows * (size_t)a->c.width * sizeof(float);
     int rc = 0;
-    if (a->c.moment) before = a->c.moment(a->c.self, before);
+    fans_moment seen = *before;
+    if (a->sight) {
+        seen.obs = sight_seen(a->sight);
+        TRY(sight_look_after(a->sight, outcome, &outcome));
+    }
+    before = a->c.moment ? a->c.moment(a->c.self, &seen) : &seen;
     if (a->eyes) pixels_note(a->eyes, outcome);
     memcpy(a->held, a->numbers, bytes);
     if (learn && a->c.keep) a->c.keep(a->c.self, a->kept);

@@ -32,6 +32,9 @@ int agent_rounds(const agent *a, int64_t every);
 /* The same for `rounds` spread evenly over the steps from `from` until `until`. */
 int64_t agent_rounds_within(const agent *a, int64_t from, int64_t until, int64_t rounds);
 
+/* Computes anew what stored rows have for the context's sight. */
+int agent_look_again(agent *a);
+
 /* Call it after changing what the context's `units` answers. */
 void agent_units_changed(agent *a);
 

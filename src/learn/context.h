@@ -29,6 +29,7 @@ typedef struct context_batch {
     const replay *replay;
     int T, B, worlds;
     nn_var at, next;     /* its rows and their successors: (T, B, 1) */
+    nn_var seen;         /* from pixels: what critics read of them (T, B, features); or NN_NONE */
     nn_var shift, scale; /* units of an observation: (1, 1, obs) */
     double bound;        /* of normalised ones; 0: none */
 } context_batch;
@@ -41,6 +42,16 @@ typedef struct context_numbers {
     nn_var policy, critic;
 } context_numbers;
 
+/* From pixels: what stands for the observation in all functions below and in the replay, `width`
+ * numbers (0: nothing does), and how they follow from frames as convolutions read them (nn_frames):
+ * see learn/sight.h. */
+struct pixels;
+typedef struct sight_encoder {
+    void *self;
+    int width;
+    nn_var (*encode)(void *self, const struct pixels *eyes, nn_var frames);
+} sight_encoder;
+
 typedef struct context {
     void *self;
     int width;   /* numbers added to the state */
@@ -49,6 +60,8 @@ typedef struct context {
 
     int64_t hold; /* steps of a seed before which actions are random and SAC does not learn … */
     const char *held_by; /* … and the option that says so */
+
+    sight_encoder sight;
 
     relabel *relabel; /* stored: learns a share of each batch under other numbers; NULL: none */
 

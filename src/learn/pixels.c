@@ -95,6 +95,21 @@ int pixels_features(const pixels *p)
     return p->o->features;
 }
 
+int pixels_frames(const pixels *p)
+{
+    return p->o->frames;
+}
+
+size_t pixels_film_bytes(const pixels *p)
+{
+    return (size_t)p->o->frames * p->frame;
+}
+
+const fans_env_info *pixels_info(const pixels *p)
+{
+    return p->info;
+}
+
 replay_column pixels_column(const pixels *p)
 {
     return (replay_column){COLUMN, NN_U8, (int)p->frame};
@@ -102,10 +117,15 @@ replay_column pixels_column(const pixels *p)
 
 /* ---- recording ------------------------------------------------------------------------------- */
 
-static nn_var record_eye(const pixels *p, nn_var table, nn_var at, nn_var shift)
+nn_var pixels_film(const pixels *p, nn_var table, nn_var at, nn_var shift)
 {
     const fans_env_info *i = p->info;
-    nn_var x = nn_frames(table, at, shift, (nn_film){i->views, i->height, i->width, p->o->shift});
+    return nn_frames(table, at, shift, (nn_film){i->views, i->height, i->width, p->o->shift});
+}
+
+static nn_var record_eye(const pixels *p, nn_var x)
+{
+    const fans_env_info *i = p->info;
     nn_conv c = {.channels = p->o->frames * i->views * RGB,
                  .height = i->height,
                  .width = i->width,
@@ -128,13 +148,29 @@ static nn_var record_reader(const pixels *p, int which, nn_var x)
     return nn_norm_dense(p->reader[which], "features", NN_IN(x), 1, true, p->o->features, NN_TANH);
 }
 
+nn_var pixels_encode(const pixels *p, nn_var film)
+{
+    return record_reader(p, CRITIC, record_eye(p, film));
+}
+
+nn_var pixels_table(const pixels *p, nn_graph *g, const char *name, int rows, uint8_t *frames)
+{
+    return nn_table(g, name, rows, (int)p->frame, NN_U8, frames);
+}
+
+nn_var pixels_stored(const pixels *p)
+{
+    return replay_table(p->replay, p->column);
+}
+
 /* The last frames of every world, where an agent acts. */
 static int record_here(pixels *p)
 {
     int rc = 0, rows = p->worlds * p->o->frames;
-    p->table = nn_table(p->g, "frames here", rows, (int)p->frame, NN_U8, p->here);
+    p->table = pixels_table(p, p->g, "frames here", rows, p->here);
     TRY(staged_rows(&p->all, p->staging, p->g, "all here", 1, p->worlds, p->o->frames));
-    p->seen = record_reader(p, POLICY, record_eye(p, p->table, p->all.var, NN_NONE));
+    nn_var film = pixels_film(p, p->table, p->all.var, NN_NONE);
+    p->seen = record_reader(p, POLICY, record_eye(p, film));
 out:
     return rc;
 }
@@ -155,8 +191,8 @@ context_numbers pixels_see(pixels *p, const context_batch *b, bool next)
     bool shifts = p->o->shift > 0;
     stage_rows(b->inputs, &p->at[next], "frames", b->T, b->B, p->o->frames);
     if (shifts) stage_rows(b->inputs, &p->shift[next], "shifts", b->T, b->B, 2);
-    nn_var x = record_eye(p, replay_table(p->replay, p->column), p->at[next].var,
-                          shifts ? p->shift[next].var : NN_NONE);
+    nn_var shift = shifts ? p->shift[next].var : NN_NONE;
+    nn_var x = record_eye(p, pixels_film(p, pixels_stored(p), p->at[next].var, shift));
     return (context_numbers){record_reader(p, POLICY, nn_detach(x)),
                              record_reader(p, next ? TARGET : CRITIC, x)};
 }
@@ -212,6 +248,12 @@ int pixels_look(pixels *p, float *seen)
     int rc = nn_plan_run(p->look);
     if (rc == 0) nn_read_all(p->seen, seen);
     return rc;
+}
+
+void pixels_show(const pixels *p, int row, const uint8_t *next, uint8_t *film)
+{
+    memcpy(film, film_of(p, row), pixels_film_bytes(p));
+    if (next) frames_push(film, p->o->frames, p->frame, next + (size_t)row * p->frame);
 }
 
 void pixels_note(pixels *p, const fans_outcome *o)

@@ -18,7 +18,10 @@
     X(INT, frames, 3, 1, 16, "last frames of every camera that networks see")     \
     X(INT, channels, 32, 1, 1024, "channels of each of the four convolutions")    \
     X(INT, features, 50, 1, 8192, "numbers that policy and critics read of them") \
-    X(INT, shift, 3, 0, 64, "pixels by which frames are shifted in learning, at most; 4 at 84 × 84")
+    X(INT, shift, 3, 0, 64,                                                       \
+      "pixels by which frames are shifted in learning, at most; 4 at 84 × 84")    \
+    X(INT, refresh, 2000, 0, 1000000000,                                          \
+      "fans, zeus: steps of a seed between new looks at stored frames; 0: never")
 OPTIONS_STRUCT(pixels_options, PIXELS_OPTIONS)
 const option_group *pixels_option_group(void);
 
@@ -40,6 +43,24 @@ int pixels_record(pixels *p, nn_graph *g, const replay *r, int column);
 context_numbers pixels_see(pixels *p, const context_batch *b, bool next);
 int pixels_plan(pixels *p, sac_also *also);
 int pixels_ready(pixels *p);
+
+/* ---- for other networks on the same frames (learn/sight.h) ------------------------------------
+ */
+
+int pixels_frames(const pixels *p);
+size_t pixels_film_bytes(const pixels *p); /* of the last frames of a world */
+const fans_env_info *pixels_info(const pixels *p);
+
+/* The replay's frames; a table of other ones; frames of a table as convolutions read them, moved by
+ * `shift` or not (NN_NONE); and what critics read of those. */
+nn_var pixels_stored(const pixels *p);
+nn_var pixels_table(const pixels *p, nn_graph *g, const char *name, int rows, uint8_t *frames);
+nn_var pixels_film(const pixels *p, nn_var table, nn_var at, nn_var shift);
+nn_var pixels_encode(const pixels *p, nn_var film);
+
+/* Copies the last frames of a row's world; if `next` has those of all rows after a step, with it as
+ * the last. */
+void pixels_show(const pixels *p, int row, const uint8_t *next, uint8_t *film);
 
 /* ---- living ---------------------------------------------------------------------------------- */
 

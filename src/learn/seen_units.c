@@ -48,6 +48,12 @@ seen see_rows(const seen_units *x, nn_var at, nn_var next)
                      replay_obs(r, after));
 }
 
+seen see_from(const seen_units *x, seen steps, nn_var obs)
+{
+    steps.s = scales_apply(&x->scales, S, obs);
+    return steps;
+}
+
 nn_var seen_units_reward(const seen_units *x)
 {
     return x->scales.scale[R];

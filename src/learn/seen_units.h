@@ -24,6 +24,9 @@ void seen_units_settle(seen_units *x);
 seen see_steps(const seen_units *x, nn_var obs, nn_var action, nn_var reward, nn_var next_obs);
 seen see_rows(const seen_units *x, nn_var at, nn_var next);
 
+/* The same steps from states (T, B, ·) that are computed anew. */
+seen see_from(const seen_units *x, seen steps, nn_var obs);
+
 /* 1 / the spread of rewards: (1, 1, 1). */
 nn_var seen_units_reward(const seen_units *x);
 

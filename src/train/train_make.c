@@ -88,7 +88,7 @@ int train_applies(const fans_algo_def *a, const task *t, fans_tells tells)
         return fans_fail(
             FANS_ENOSUP,
             "%s learns from the state, not from pixels; set env.pixels = false, or use "
-            "sac, oracle or stack",
+            "sac, oracle, stack, zeus or fans",
             a->name);
     if (a->piecewise && tells == FANS_TELLS_NOTHING && !a->changed)
         return fans_fail(FANS_ENOSUP,

@@ -1,6 +1,6 @@
 /* test_zeus.c - contexts that an agent acts on are those that it learns from, bit for bit; two rows
- * with the same past have the same context; several steps at once are refused. It includes the file
- * itself, because contexts are private. */
+ * with the same past have the same context. It includes the file itself, because contexts are
+ * private. */
 #include "algo/zeus.c" // NOLINT: on purpose
 
 #include <math.h>
@@ -165,25 +165,11 @@ static void the_same_past_is_the_same_context(void **state)
     close_bench(&t);
 }
 
-static void several_steps_at_once_are_refused(void **state)
-{
-    (void)state;
-    static const char *const algos[] = {"zeus", "rsac"};
-    for (int i = 0; i < 2; i++) {
-        rig t;
-        int rc =
-            rig_open(&t, "[env]\nname = pendulum\n[sac]\nn_step = 3\n", algos[i], NULL, 1, 1, 1);
-        assert_int_equal(rc, FANS_EINVAL);
-        assert_non_null(strstr(fans_error(), "sac.n_step = 3"));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_learns_from_what_it_acts_on),
         cmocka_unit_test(the_same_past_is_the_same_context),
-        cmocka_unit_test(several_steps_at_once_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
