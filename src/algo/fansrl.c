@@ -12,7 +12,11 @@
  *
  * So it is an agent (learn/agent.h) whose context is the belief about theta. Stored beliefs grow
  * stale as q_phi learns, so all are refreshed now and then. The policy sees the compact
- * representation (learn/compact.h). */
+ * representation (learn/compact.h).
+ *
+ * From pixels, s is what the retina makes of them (learn/retina.h): it learns in the first half of
+ * the initial steps, the FN-VAE in the second. As s keeps drifting, masks stay dense; and policy
+ * and critics see frames through networks of their own (learn/pixels.h), and theta. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +28,8 @@
 #include "learn/compact.h"
 #include "learn/hypotheses.h"
 #include "learn/inference.h"
+#include "learn/pixels.h"
+#include "learn/retina.h"
 
 enum { FILTER, PRIOR };       /* the option `belief` */
 enum { DECODER, OWN_MODEL };  /* the option `reward_model` */
@@ -57,6 +63,9 @@ typedef struct fansrl {
     fansrl_options *o;
     fnvae_options *fo;
     const fans_env_info *info;
+    const pixels_options *eyes;        /* NULL: s is the observation; else … */
+    retina *retina;                    /* … s comes from it */
+    int d;                             /* numbers of s */
     int replicas, worlds, rows, width; /* width: numbers of a belief */
     bool untold;                       /* it finds out by itself where segments begin */
     agent *agent;
@@ -165,7 +174,8 @@ static int tick_fansrl(void *self, const context_batch *b, tick *t, nn_var *numb
 
 static void show(const void *self, int replica, units obs, units theta)
 {
-    compact_show(&((const fansrl *)self)->seen, replica, obs, theta);
+    const fansrl *a = self;
+    compact_show(&a->seen, replica, a->eyes ? NULL : obs.scale, theta);
 }
 
 /* ---- experience under other factors ---------------------------------------------------------- */
@@ -217,7 +227,7 @@ static nn_var observed_step(void *self, nn_var now, nn_var next)
 static void step_units(const void *self, int replica, float *to)
 {
     const fansrl *a = self;
-    int d = a->info->obs_dim;
+    int d = a->d;
     for (int i = 0; i < d; i++)
         to[i] = a->reach[replica * d + i] * fnvae_unit(a->theta.model, replica, SCALE_DS, i);
 }
@@ -225,7 +235,7 @@ static void step_units(const void *self, int replica, float *to)
 /* Which states theta_s touches. */
 static void find_reach(fansrl *a, int r)
 {
-    int d = a->info->obs_dim;
+    int d = a->d;
     for (int i = 0; i < d; i++) {
         bool any = false;
         for (int k = 0; k < a->fo->p; k++) any = any || causal_edge(a->graph, CAUSAL_C_ts, i, k);
@@ -255,6 +265,45 @@ static relabel_model model_of(fansrl *a)
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
+
+/* Looks at stored frames again, and tells the model. */
+static int look_again(fansrl *a)
+{
+    int rc = agent_look_again(a->agent);
+    if (rc == 0) fnvae_observe_again(a->theta.model);
+    return rc;
+}
+
+enum { SHARE = 8 }; /* of the initial steps before the retina learns */
+
+/* In the first half of the initial steps s is learned; then it stays until their end. */
+static int learn_to_see(fansrl *a)
+{
+    int64_t initial = a->o->initial, half = initial / 2, now = agent_steps(a->agent);
+    int rc = 0;
+    if (!a->retina || now - a->worlds >= half) return 0;
+    fnvae_set_units(a->theta.model);
+    TRY(retina_learn(
+        a->retina,
+        agent_rounds_within(a->agent, initial / SHARE, half, retina_options_of(a->retina)->updates),
+        a->pool));
+    if (now < half) return 0;
+    retina_settle(a->retina);
+    TRY(look_again(a));
+out:
+    return rc;
+}
+
+static int keep_learning_to_see(fansrl *a)
+{
+    int rc = 0;
+    if (!a->retina) return 0;
+    TRY(retina_learn(a->retina, agent_rounds(a->agent, retina_options_of(a->retina)->every),
+                     a->pool));
+    if (agent_rounds(a->agent, a->eyes->refresh)) TRY(look_again(a));
+out:
+    return rc;
+}
 
 /* The update that should be done by now: they are spread over the second half of the initial steps.
  */
@@ -298,8 +347,9 @@ static int find_points(fansrl *a)
 /* Learns model and graph; at the end, fixes the graph and finds the compact representations. */
 static int learn_graph(fansrl *a)
 {
+    int rc = learn_to_see(a);
     int64_t due = update_due(a) - a->theta.model->update;
-    int rc = inference_learn(&a->theta, due, a->windows, a->pool);
+    if (rc == 0) rc = inference_learn(&a->theta, due, a->windows, a->pool);
     if (rc < 0 || agent_steps(a->agent) < a->o->initial) return rc;
     fnvae_freeze(a->theta.model);
     for (int r = 0; r < a->replicas; r++) {
@@ -323,6 +373,8 @@ static int update(void *self)
     fansrl *a = self;
     if (!is_graph_fixed(a)) return learn_graph(a);
     if (a->untold) points_split(a->theta.points);
+    int seen = keep_learning_to_see(a);
+    if (seen < 0) return seen;
     int64_t updates = (int64_t)agent_rounds(a->agent, a->o->model_every) * a->o->model_updates;
     int rc = a->relabel && updates > 0 ? relabel_look(a->relabel, agent_steps(a->agent)) : 0;
     if (rc == 0) rc = inference_learn(&a->theta, updates, a->windows, a->pool);
@@ -337,6 +389,7 @@ static void free_fansrl(void *self)
     fansrl *a = self;
     relabel_free(a->relabel);
     inference_free(&a->theta);
+    retina_free(a->retina);
     causal_graph_free(a->graph);
     arena_free(a->memory);
     mem_free(a);
@@ -404,14 +457,15 @@ static int check_replay(const fansrl *a, const replay *r)
 static int record(void *self, nn_graph *g, replay *r)
 {
     fansrl *a = self;
-    fnvae_dims z = {a->info->obs_dim, a->info->act_dim, a->fo->p, a->fo->q};
+    fnvae_dims z = {a->d, a->info->act_dim, a->fo->p, a->fo->q};
     points_options look = {(points_rule)a->o->points, a->o->hazard};
     int rc = 0;
     TRY(check_replay(a, r));
     TRY(causal_graph_new(&a->graph, z));
-    TRY(causal_graph_name(a->graph, a->info->obs_names, a->info->act_names));
+    if (!a->eyes) TRY(causal_graph_name(a->graph, a->info->obs_names, a->info->act_names));
     TRY(inference_record(&a->theta, g, r, 0, a->fo, z, a->o->log_std, a->o->doubt,
                          a->untold ? &look : NULL));
+    if (a->retina) TRY(retina_record(a->retina, g, a->theta.model));
 out:
     return rc;
 }
@@ -419,15 +473,23 @@ out:
 static int plan(void *self, sac_also *also)
 {
     fansrl *a = self;
-    int rc = a->relabel ? relabel_plan(a->relabel, also) : 0; /* SAC does not reach the FN-VAE */
-    return rc < 0 ? rc : inference_plan(&a->theta);
+    int rc = 0;
+    if (a->relabel) TRY(relabel_plan(a->relabel, also)); /* SAC does not reach the FN-VAE */
+    if (a->retina) TRY(retina_plan(a->retina));
+    TRY(inference_plan(&a->theta));
+out:
+    return rc;
 }
 
 static int ready(void *self)
 {
     fansrl *a = self;
-    int rc = a->relabel ? relabel_ready(a->relabel) : 0;
-    return rc < 0 ? rc : inference_ready(&a->theta);
+    int rc = 0;
+    if (a->relabel) TRY(relabel_ready(a->relabel));
+    if (a->retina) TRY(retina_ready(a->retina));
+    TRY(inference_ready(&a->theta));
+out:
+    return rc;
 }
 
 static int claim(fansrl *a, const uint64_t *seeds)
@@ -435,8 +497,8 @@ static int claim(fansrl *a, const uint64_t *seeds)
     size_t R = (size_t)a->replicas;
     int rc = 0, n = a->fo->p + a->fo->q;
     TRY(arena_new(&a->memory));
-    TRY(compact_declare(&a->seen, a->memory, a->replicas, a->info->obs_dim, n, a->width));
-    TRY(arena_declare(a->memory, &a->reach, R * (size_t)a->info->obs_dim * sizeof *a->reach));
+    TRY(compact_declare(&a->seen, a->memory, a->replicas, a->d, n, a->width));
+    TRY(arena_declare(a->memory, &a->reach, R * (size_t)a->d * sizeof *a->reach));
     TRY(arena_declare(a->memory, &a->graph_left, R * sizeof *a->graph_left));
     TRY(arena_declare(a->memory, &a->windows, R * sizeof *a->windows));
     TRY(arena_commit(a->memory));
@@ -455,9 +517,9 @@ static void list_state(void *self, int r, state_list *s)
     fnvae_state(a->theta.model, r, s);
     compact_state(&a->seen, r, s);
     state_add_number(s, "fans/windows", FANS_U64, &a->windows[r].drawn);
-    state_add(s, "fans/reach", FANS_F32, 1, (int64_t[]){a->info->obs_dim},
-              a->reach + r * a->info->obs_dim);
+    state_add(s, "fans/reach", FANS_F32, 1, (int64_t[]){a->d}, a->reach + r * a->d);
     if (a->relabel) relabel_state(a->relabel, r, s);
+    if (a->retina) retina_state(a->retina, r, s);
 }
 
 static void list_carried(void *self, int r, state_list *s)
@@ -470,6 +532,7 @@ static void scalars(void *self, int r, fans_scalar_fn *emit, void *user)
     fansrl *a = self;
     fnvae_scalars(a->theta.model, r, emit, user);
     if (a->relabel) relabel_scalars(a->relabel, r, emit, user);
+    if (a->retina) retina_scalars(a->retina, r, emit, user);
 }
 
 static double changed(void *self, int row, int64_t steps)
@@ -516,6 +579,7 @@ static context context_of(fansrl *a)
                      .hindsight = a->o->hindsight,
                      .hold = a->o->initial,
                      .held_by = "fans.initial",
+                     .sight = a->retina ? retina_sight(a->retina) : (sight_encoder){0},
                      .relabel = a->relabel,
                      .free = free_fansrl,
                      .start = start,
@@ -544,6 +608,19 @@ static void warn(const fans_algo_setup *s, int right)
              (long long)INITIAL_WINDOWS * right * s->worlds);
 }
 
+static int open_eyes(fansrl *a, const fans_algo_setup *s)
+{
+    if (a->o->relabel > 0)
+        return fans_fail(FANS_ENOSUP,
+                         "fans.relabel = %g: its models read the state, not pixels; set it to 0",
+                         a->o->relabel);
+    a->eyes = fans_options(s, "pixels");
+    a->fo->structure = false;
+    int rc = retina_new(&a->retina, s);
+    if (rc == 0) a->d = retina_options_of(a->retina)->state;
+    return rc;
+}
+
 static int open_fansrl(void **agent_out, const fans_algo_setup *s)
 {
     int rc = 0, too_short = 0;
@@ -557,6 +634,8 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
                   .worlds = s->worlds,
                   .untold = s->tells == FANS_TELLS_NOTHING,
                   .rows = s->replicas * s->worlds};
+    a->d = s->info->obs_dim;
+    if (s->pixels) TRY(open_eyes(a, s));
     if (a->fo->p == 0) a->fo->p = DEFAULT_FACTORS;
     if (a->fo->q == 0) a->fo->q = DEFAULT_FACTORS;
     a->width = (a->fo->p + a->fo->q) * (a->o->log_std ? 2 : 1);
@@ -574,9 +653,9 @@ out:
     return rc;
 }
 
-static fans_option_group_fn *const groups[] = {fansrl_option_group, relabel_option_group,
-                                               fnvae_option_group,  sac_option_group,
-                                               replay_option_group, NULL};
+static fans_option_group_fn *const groups[] = {
+    fansrl_option_group, relabel_option_group, fnvae_option_group,  retina_option_group,
+    sac_option_group,    pixels_option_group,  replay_option_group, NULL};
 
 /* The model's sizes, and differences because it keeps learning: fewer updates to start with, and a
  * learning rate that keeps up with the policy. */
@@ -592,6 +671,7 @@ const fans_algo_def algo_fansrl = {.abi = FANS_ALGO_ABI,
                                    .name = "fans",
                                    .help = "FANS-RL: infers what changes and adapts to it",
                                    .told = FANS_TOLD_BOUNDARIES,
+                                   .wants_pixels = true,
                                    .groups = groups,
                                    .presets = presets,
                                    .open = open_fansrl,

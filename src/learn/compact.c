@@ -50,10 +50,10 @@ void compact_scale(compact *c, int replica, const float *mean, const float *spre
     }
 }
 
-void compact_show(const compact *c, int replica, units obs, units theta)
+void compact_show(const compact *c, int replica, float *states, units theta)
 {
     size_t at = (size_t)replica * (size_t)c->n, bytes = (size_t)c->n * sizeof(float);
-    for (int i = 0; i < c->d; i++) obs.scale[i] *= c->s_min[replica * c->d + i];
+    for (int i = 0; states && i < c->d; i++) states[i] *= c->s_min[replica * c->d + i];
     memcpy(theta.shift, c->shift + at, bytes);
     memcpy(theta.scale, c->scale + at, bytes);
     for (int k = c->n; k < c->width; k++) { /* log_std: from -7 to 2, at first about -2 */

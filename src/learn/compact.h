@@ -28,8 +28,9 @@ void compact_find(compact *c, int replica, const causal_graph *g);
  * least `floor`; NULL: raw units. */
 void compact_scale(compact *c, int replica, const float *mean, const float *spread, double floor);
 
-/* The units in which SAC sees a row: see context.h. */
-void compact_show(const compact *c, int replica, units obs, units theta);
+/* The units in which SAC sees a row: see context.h. `states` are scales [d] of the states, or NULL
+ * where SAC sees no states. */
+void compact_show(const compact *c, int replica, float *states, units theta);
 
 void compact_state(compact *c, int replica, state_list *s);
 

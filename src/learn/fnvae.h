@@ -172,6 +172,9 @@ void fnvae_observe(fnvae *f, int replica, const float *obs, float reward, const 
 void fnvae_observe_factors(fnvae *f, int replica, const float *theta_s, const float *theta_r);
 void fnvae_set_units(fnvae *f);
 
+/* Takes the statistics anew from the steps of the replay: its observations have changed. */
+void fnvae_observe_again(fnvae *f);
+
 /* Fills column b of the next update's windows with steps[o.window]; `pick` draws what to decode. */
 void fnvae_window(fnvae *f, int replica, int b, const replay_step *steps, rng *pick);
 

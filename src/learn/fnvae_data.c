@@ -16,6 +16,23 @@ void fnvae_observe_factors(fnvae *f, int replica, const float *theta_s, const fl
     scales_add(&f->scales, replica, SCALE_THETA_R, theta_r, NULL);
 }
 
+static void observe_lane(fnvae *f, int lane)
+{
+    for (int i = 0; i + 1 < replay_rows(f->replay, lane); i++) {
+        replay_row row = replay_at(f->replay, lane, i);
+        if (row.last) continue;
+        fnvae_observe(f, lane / f->worlds, row.obs, row.reward,
+                      replay_at(f->replay, lane, i + 1).obs);
+    }
+}
+
+void fnvae_observe_again(fnvae *f)
+{
+    for (int r = 0; r < f->replicas; r++) scales_clear(&f->scales, r);
+    for (int lane = 0; lane < f->replicas * f->worlds; lane++) observe_lane(f, lane);
+    fnvae_set_units(f);
+}
+
 void fnvae_set_units(fnvae *f)
 {
     scales_settle(&f->scales);

@@ -43,6 +43,11 @@ void scales_add(scales *x, int replica, int which, const float *v, const float *
 }
 
 /* Shift and scale of each statistic, one after the other. */
+void scales_clear(scales *x, int replica)
+{
+    for (int k = 0; k < x->count; k++) norm_clear(norm_of(x, replica, k));
+}
+
 void scales_settle(scales *x)
 {
     for (int r = 0; r < x->replicas; r++) {

@@ -21,6 +21,9 @@ void scales_free(scales *x);
 /* Adds a sample v, or v - minus if `minus` is given. */
 void scales_add(scales *x, int replica, int which, const float *v, const float *minus);
 
+/* Forgets all samples of a replica. */
+void scales_clear(scales *x, int replica);
+
 /* Makes the statistics so far the units of normalisation. */
 void scales_settle(scales *x);
 

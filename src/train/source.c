@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "learn/pixels.h"
+#include "learn/retina.h"
 #include "train/sections.h"
 
 static void name_source(source *s)
@@ -125,11 +126,11 @@ void source_give_back(fans_taken *taken)
     mem_free(taken);
 }
 
-/* Without pixels, [pixels] is not listed: a run is then written, and called, as before there was
- * such a section. */
+/* Without pixels, their sections are not listed: a run is then written, and called, as before there
+ * were such sections. */
 static bool is_listed(const option_group *g, const task *t)
 {
-    return t->options->pixels || g != pixels_option_group();
+    return t->options->pixels || (g != pixels_option_group() && g != retina_option_group());
 }
 
 /* A library may be built anew: a run must not resume with other factors. */

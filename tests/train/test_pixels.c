@@ -7,28 +7,41 @@
 
 /* The rod's length moves within episodes and can be seen; replays are overwritten. */
 #define TASK                                                                                     \
-    "[train]\nepisodes = 6\ncheckpoint_every = 31\nworlds = 2\n[env]\nname = pendulum\n"         \
+    "[train]\nepisodes = 10\ncheckpoint_every = 31\nworlds = 2\n[env]\nname = pendulum\n"         \
     "pixels = true\nhorizon = 25\n[change.length]\nclock = block\nlength = 7\nfunction = sine\n" \
     "offset = 1\namplitude = 0.5\nfrequency = 0.5\n"                                             \
-    "[pixels]\nchannels = 3\nfeatures = 5\nframes = 2\nshift = 2\n[sac]\nbatch = 4\n"
+    "[pixels]\nchannels = 3\nfeatures = 5\nframes = 2\nshift = 2\nrefresh = 60\n"                \
+    "[sac]\nbatch = 4\nn_step = 2\nrandom_steps = 40\n"
 
-static const char *const ALGOS[] = {"sac", "oracle", "stack"};
+static const struct {
+    const char *name, *ini;
+} ALGOS[] = {
+    {"sac", TASK},
+    {"oracle", TASK},
+    {"stack", TASK},
+    {"zeus", TASK "[zeus]\nsteps = 3\nlatents = 3\ncoder = 5\nwidth = 6\n"},
+    {"fans", TASK "[fans]\ninitial = 112\nmodel_every = 30\nrefresh = 60\n"
+                  "[fnvae]\np = 1\nq = 1\nwindow = 7\nbatch = 2\nupdates = 4\nencoder = 4\n"
+                  "lstm = 4\nprior = 3\nbank = 2\ndense = 3\nencode = 2\n"
+                  "[retina]\nstate = 4\nchannels = 1\nbatch = 3\nupdates = 5\nevery = 20\n"},
+};
+enum { SAC, ORACLE, STACK, ZEUS, FANS };
 enum { SEEDS = 2, SIDE = 64, FRAME = SIDE * SIDE * 3, FRAMES = 2, WORLDS = 2 };
 
-static void open_rig(rig *t, const char *algo, const char *folder, int seed, int seeds, int threads)
+static void open_rig(rig *t, int algo, const char *folder, int seed, int seeds, int threads)
 {
-    if (rig_open(t, TASK, algo, folder, seed, seeds, threads) < 0) fail_msg("%s", fans_error());
+    if (rig_open(t, ALGOS[algo].ini, ALGOS[algo].name, folder, seed, seeds, threads) < 0)
+        fail_msg("%s", fans_error());
 }
 
-static void run_through(rig *t, const char *algo, const char *folder, int seed, int seeds,
-                        int threads)
+static void run_through(rig *t, int algo, const char *folder, int seed, int seeds, int threads)
 {
     open_rig(t, algo, folder, seed, seeds, threads);
     if (training_run(t->training, NULL, NULL) < 0) fail_msg("%s", fans_error());
 }
 
 /* Stopped every `every` steps. */
-static void run_in_parts(rig *t, const char *algo, const char *folder, int every)
+static void run_in_parts(rig *t, int algo, const char *folder, int every)
 {
     for (int64_t at = every;; at += every) {
         rig_stop stop = {at};
@@ -52,13 +65,13 @@ static void compare(rig *x, rig *y)
 static void resumed_equals_uninterrupted(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(ALGOS); i++) {
+    for (int i = 0; i < (int)COUNT(ALGOS); i++) {
         char whole[64], parts[64];
         rig x, y;
         rig_copies = i > 0; /* then networks learn from a copy of the replay, as on a GPU */
-        run_in_parts(&y, ALGOS[i], rig_folder(parts, sizeof parts), 87);
+        run_in_parts(&y, i, rig_folder(parts, sizeof parts), 87);
         rig_copies = false;
-        run_through(&x, ALGOS[i], rig_folder(whole, sizeof whole), 1, SEEDS, 2);
+        run_through(&x, i, rig_folder(whole, sizeof whole), 1, SEEDS, 2);
         compare(&x, &y);
         rig_close(&x);
         rig_remove(whole);
@@ -66,14 +79,13 @@ static void resumed_equals_uninterrupted(void **state)
     }
 }
 
-static void seeds_side_by_side_equal_runs_of_their_own(void **state)
+static void side_by_side(int algo)
 {
-    (void)state;
     char together[64], alone[64];
     rig x, y;
-    run_through(&x, "sac", rig_folder(together, sizeof together), 5, SEEDS, 2);
+    run_through(&x, algo, rig_folder(together, sizeof together), 5, SEEDS, 2);
     for (int r = 0; r < SEEDS; r++) {
-        run_through(&y, "sac", rig_folder(alone, sizeof alone), 5 + r, 1, 1);
+        run_through(&y, algo, rig_folder(alone, sizeof alone), 5 + r, 1, 1);
         rig_same_state(x.training, r, y.training, 0);
         rig_same_file(x.folders[r], alone, "metrics.csv");
         rig_same_file(x.folders[r], alone, "config.ini");
@@ -84,21 +96,28 @@ static void seeds_side_by_side_equal_runs_of_their_own(void **state)
     rig_remove(together);
 }
 
-/* … nor does learning allocate. */
-static void evaluation_on_the_way_changes_nothing(void **state)
+static void seeds_side_by_side_equal_runs_of_their_own(void **state)
 {
     (void)state;
+    side_by_side(SAC);
+    side_by_side(ZEUS);
+    side_by_side(FANS);
+}
+
+/* … nor does learning allocate. */
+static void evaluate_on_the_way(int algo)
+{
     enum { EPISODES = 2 };
     char folders[2][64];
     rig x[2];
     double returns[EPISODES * SEEDS];
     for (int k = 0; k < 2; k++) {
-        rig_stop stop = {80};
-        open_rig(&x[k], "sac", rig_folder(folders[k], sizeof folders[k]), 3, SEEDS, 1);
+        rig_stop stop = {130};
+        open_rig(&x[k], algo, rig_folder(folders[k], sizeof folders[k]), 3, SEEDS, 1);
         assert_int_equal(training_run(x[k].training, rig_stops, &stop), FANS_ESTOP);
         if (k) assert_int_equal(training_eval(x[k].training, EPISODES, 9, returns), 0);
         uint64_t made = mem_count();
-        stop.at = 120;
+        stop.at = 180;
         assert_int_equal(training_run(x[k].training, rig_stops, &stop), FANS_ESTOP);
         assert_int_equal(mem_count(), made);
         assert_int_equal(training_run(x[k].training, NULL, NULL), 0);
@@ -106,6 +125,13 @@ static void evaluation_on_the_way_changes_nothing(void **state)
     compare(&x[0], &x[1]);
     rig_close(&x[0]);
     for (int k = 0; k < 2; k++) rig_remove(folders[k]);
+}
+
+static void evaluation_on_the_way_changes_nothing(void **state)
+{
+    (void)state;
+    evaluate_on_the_way(SAC);
+    evaluate_on_the_way(FANS);
 }
 
 /* ---- what is seen ---------------------------------------------------------------------------- */
@@ -168,7 +194,7 @@ static void frames_online_are_those_of_the_replay(void **state)
     (void)state;
     char folder[64];
     rig t;
-    open_rig(&t, "sac", rig_folder(folder, sizeof folder), 1, 1, 1);
+    open_rig(&t, SAC, rig_folder(folder, sizeof folder), 1, 1, 1);
     for (int64_t at = 40; at < 60; at += 2) {
         rig_stop stop = {at};
         assert_int_equal(training_run(t.training, rig_stops, &stop), FANS_ESTOP);
@@ -208,8 +234,12 @@ static void what_cannot_see_is_refused(void **state)
     static const struct {
         const char *algo, *ini, *why;
     } cases[] = {
-        {"fans", "[env]\nname = pendulum\npixels = true\n",
-         "fans learns from the state, not from pixels; set env.pixels = false"},
+        {"lilac", "[env]\nname = pendulum\npixels = true\n",
+         "lilac learns from the state, not from pixels; set env.pixels = false"},
+        {"fans", "[env]\nname = pendulum\npixels = true\n[fans]\nrelabel = 0.5\n",
+         "fans.relabel = 0.5: its models read the state, not pixels; set it to 0"},
+        {"fans", PLUGIN "side = 24\n",
+         "a camera of 24 x 24 pixels: fans needs multiples of 16 to draw them again"},
         {"sac", "[env]\nname = fnmdp\npixels = true\n", "fnmdp has no camera; set it to false"},
         {"sac", PLUGIN, "a camera of 2 x 2 pixels is too small: networks need 15 x 15"},
         {"oracle",
