@@ -38,6 +38,10 @@ json_t *page_found_json(const method *m);
 /* page_losses.c: what algorithms write beside returns. */
 void page_losses(const contest *t, text *out);
 
+/* page_evals.c: evaluations on the way, if any run has them. */
+int page_evals(const contest *t, text *out);
+json_t *page_evals_json(const method *m); /* null where there are none */
+
 /* How far a run learned from experience under other factors, if its metrics.csv says so. */
 int page_relabel(const char *metrics, text *out, json_t *figures);
 

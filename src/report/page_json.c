@@ -65,13 +65,14 @@ static json_t *method_json(const contest *t, size_t i)
     const method *m = &t->methods[i];
     json_t *runs = json_array();
     for (size_t k = 0; k < m->count; k++) json_array_append_new(runs, run_json(m->runs[k]));
-    return json_pack("{s:o, s:o, s:s, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+    return json_pack("{s:o, s:o, s:s, s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                      "method", page_name(m->label), "algo", page_name(m->runs[0]->algo), "told",
                      m->told, "comparable", !m->uncounted, "unfinished", m->unfinished,
                      "final_return", spread(m->final, m->n), "iqm", interval(m->iqm, m->iqm_range),
                      "area", spread(m->area, m->n), "score", json_number(m->score), "wilcoxon",
                      tests_json(t, i), "curve", curve_json(m, CURVE_STEPS), "curve_of_time",
-                     curve_json(m, CURVE_SECONDS), "noticed", page_found_json(m), "runs", runs);
+                     curve_json(m, CURVE_SECONDS), "noticed", page_found_json(m), "evaluations",
+                     page_evals_json(m), "runs", runs);
 }
 
 static json_t *task_json(const contest *t)

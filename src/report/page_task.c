@@ -364,6 +364,7 @@ int page_task(const contest *t, int number, size_t seeds, text *out, json_t *ins
     TRY(page_after_change(t, out, after));
     page_found(t, out);
     page_losses(t, out);
+    TRY(page_evals(t, out));
     write_tests(t, out);
     for (size_t i = 0; i < t->count; i++)
         for (size_t k = 0; k < t->methods[i].count && k < seeds; k++)

@@ -316,6 +316,17 @@ out:
     return rc;
 }
 
+static int read_evals(record *r)
+{
+    char file[FOLDERS_PATH];
+    int rc = 0;
+    TRY(record_file(r, "evals.csv", file));
+    TRY(os_exists(file));
+    if (rc > 0) TRY(evals_read(&r->evals, file));
+out:
+    return rc;
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static int read_result(record *r)
@@ -375,6 +386,7 @@ int record_read(record *r, const char *path)
     TRY(read_metrics(r));
     TRY(read_times(r));
     TRY(read_segments(r));
+    TRY(read_evals(r));
     TRY(read_result(r));
     TRY(read_text(r, "command.txt", &r->command, false));
     TRY(read_system(r));
@@ -394,6 +406,7 @@ void record_free(record *r)
     mem_free(r->settings);
     mem_free(r->losses);
     mem_free(r->step);
+    evals_free(&r->evals);
     *r = (record){0};
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/csv.h"
+#include "base/evals.h"
 #include "base/os.h"
 #include "base/since.h"
 #include "report/findings.h"
@@ -57,6 +58,7 @@ typedef struct record {
     /* mean reward of a step by steps since the last change, in the second half of the run; NaN */
     double after[SINCE_BINS];
     findings found; /* changes that its agent found by itself */
+    evals evals;    /* evaluations on the way; none in most runs */
 } record;
 
 int record_read(record *r, const char *path);

@@ -173,6 +173,7 @@ json_t *store_pack(const store_name *name, const record *r)
     for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
         json_object_set_new(run, machine[i], system_json(system, machine[i]));
     json_object_set_new(run, "curve", curve_json(r));
+    if (r->evals.count > 0) json_object_set_new(run, "evals", evals_json(&r->evals));
     json_decref(system);
     return run;
 }

@@ -200,6 +200,7 @@ void run_close(run *r)
     if (r->beliefs.fd >= 0) close(r->beliefs.fd);
     if (r->segments.fd >= 0) close(r->segments.fd);
     if (r->times.fd >= 0) close(r->times.fd);
+    if (r->evals.fd >= 0) close(r->evals.fd);
     events_close(r->events);
     *r = RUN_CLOSED;
 }
@@ -268,13 +269,14 @@ out:
     return rc;
 }
 
-int run_begin(run *r, bool resume, int64_t step, bool beliefs, bool segments)
+int run_begin(run *r, bool resume, int64_t step, run_wants wants)
 {
     char file[RUN_PATH];
     int rc = 0;
     TRY(begin_table(r, &r->metrics, resume));
-    if (beliefs) TRY(begin_table(r, &r->beliefs, resume));
-    if (segments) TRY(begin_table(r, &r->segments, resume));
+    if (wants.beliefs) TRY(begin_table(r, &r->beliefs, resume));
+    if (wants.segments) TRY(begin_table(r, &r->segments, resume));
+    if (wants.evals) TRY(begin_table(r, &r->evals, resume));
     TRY(begin_times(r, resume, step));
     if (!resume) r->events_bytes = 0;
     TRY(run_file(r, EVENTS, file));
@@ -312,6 +314,7 @@ int run_sync(const run *r)
     int rc = 0;
     TRY(sync_table(r, &r->metrics));
     TRY(sync_table(r, &r->beliefs));
+    TRY(sync_table(r, &r->evals));
     TRY(sync_table(r, &r->segments));
     TRY(sync_table(r, &r->times));
     rc = events_sync(r->events);

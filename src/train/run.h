@@ -5,9 +5,9 @@
  *     system.json   versions, machine and precision
  *     metrics.csv   one row per episode; bit-identical for the same seed
  *     beliefs.csv   belief and truth at some steps of every episode
+ *     evals.csv     one row per evaluation on the way, of each value of a chosen factor
  *     segments.csv  one row per stretch between changes: rewards by steps since the change
  *     times.csv     seconds spent on the run so far, about a hundred rows
- *     times.csv     seconds spent on the run, about a hundred rows
  *     graph.json    the causal graph found; `fans graph` draws it
  *     events…       metrics and more for TensorBoard
  *     checkpoint.safetensors    all that a resume needs
@@ -35,7 +35,7 @@ typedef struct run_table {
 typedef struct run {
     char path[RUN_PATH - 64];
     int held; /* the folder, open and locked; or -1 */
-    run_table metrics, beliefs, segments, times;
+    run_table metrics, beliefs, segments, evals, times;
     int64_t events_bytes;
     events *events;
 } run;
@@ -44,6 +44,7 @@ typedef struct run {
            .metrics = {"metrics.csv", -1, 0},   \
            .beliefs = {"beliefs.csv", -1, 0},   \
            .segments = {"segments.csv", -1, 0}, \
+           .evals = {"evals.csv", -1, 0},       \
            .times = {"times.csv", -1, 0}})
 
 /* Locks a folder for this process, and makes it where there is none. Returns 0, RUN_BUSY where
@@ -78,9 +79,12 @@ int run_check_version(const char *path);
 int run_file(const run *r, const char *name, char *out); /* out[RUN_PATH] */
 int run_note(const run *r, const char *command, const char *system_json);
 
-/* Opens metrics, times, events and, if wanted, beliefs and segments: at their noted lengths, times
- * up to `step`, if `resume`, else empty. */
-int run_begin(run *r, bool resume, int64_t step, bool beliefs, bool segments);
+/* Opens metrics, times, events and, if wanted, the other tables: at their noted lengths, times up
+ * to `step`, if `resume`, else empty. */
+typedef struct run_wants {
+    bool beliefs, segments, evals;
+} run_wants;
+int run_begin(run *r, bool resume, int64_t step, run_wants wants);
 int run_row(run *r, run_table *t, const text *row);
 
 /* Note the lengths for a checkpoint; and make sure that this much is on the disk. */

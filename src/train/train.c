@@ -106,6 +106,7 @@ int train_finish(training *t, int together)
 {
     int rc = 0;
     TRY(count_step(t));
+    TRY(train_evaluate(t));
     if (train_is_done(t) || save_due(t, together)) TRY(train_save(t));
     if (train_is_done(t)) TRY(train_write_results(t));
 out:

@@ -24,6 +24,12 @@
     X(CHOICE, told, 0, "boundaries|episodes|nothing",                                          \
       "what agents are told of when factors may change; reports know the truth")               \
     X(FLAG, prelude_free, false, "do not count the prelude in length, curves and results")     \
+    X(INT, eval_every, 0, 0, 1000000000,                                                       \
+      "steps of a seed between evaluations on the way, for evals.csv; 0: none")                \
+    X(INT, eval_episodes, 10, 1, 1000000,                                                      \
+      "episodes of such an evaluation; of each value, if a factor is chosen among some")       \
+    X(REAL, eval_reach, 0, -1e9, 1e9,                                                          \
+      "least reward of an episode's last step to count as reached; 0: none does")              \
     X(INT, checkpoint_every, 10000, 1, 1000000000,                                             \
       "steps of a seed between checkpoints; more if saving would take over 3 % of the time")
 OPTIONS_STRUCT(train_options, TRAIN_OPTIONS)
@@ -147,15 +153,19 @@ void play_tell(play *p, bool told);
 /* The last step of the first world of a run. The belief is the one that its action was chosen by;
  * NULL where the algorithm has none. */
 typedef struct play_view {
-    world *world;          /* after the step */
-    const double *factors; /* during the step */
-    bool change;           /* the agent was told that a segment begins with the step */
-    double reward;
-    bool ended; /* the episode */
+    world *world;           /* after the step */
+    const double *factors;  /* during the step */
+    bool change;            /* the agent was told that a segment begins with the step */
+    double reward, success; /* NaN where the task has no such notion */
+    bool ended;             /* the episode */
     const float *belief;
     int belief_width;
+    const uint8_t *pixels; /* from pixels: what the agent saw before the step; else NULL */
 } play_view;
 play_view play_look(const play *p, int replica);
+
+/* What the agent's model made of what it saw before the step, drawn again; NULL: nothing. */
+const uint8_t *play_imagined(const play *p, int replica);
 
 /* Plays `episodes`; returns[replica · episodes + i]. */
 int training_eval(training *t, int episodes, uint64_t seed, double *returns);

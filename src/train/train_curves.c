@@ -152,6 +152,7 @@ int train_write_heads(training *t, int r)
     TRY(write_head(t, r));
     if (t->s.algo->belief) TRY(write_belief_head(t, r));
     if (train_has_segments(t, r)) TRY(write_segment_head(t, r));
+    if (train_evaluates(t)) TRY(train_write_eval_head(t, r));
 out:
     return rc;
 }
@@ -233,11 +234,11 @@ json_t *training_result(const training *t, int r)
 {
     const replica *p = &t->replicas[r];
     double final = training_final(t, r); /* NaN before the first episode has ended */
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:f, s:f, s:s}", "algo", t->s.algo->name,
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:f, s:f, s:s, s:o*}", "algo", t->s.algo->name,
                      "env", t->tasks[r]->def->name, "seed", (json_int_t)t->seeds[r], "episodes",
                      (json_int_t)p->episodes, "steps", (json_int_t)train_counted(t, p),
                      "final_return", json_number(final), "wall_s", p->wall, "busy_s", p->busy,
-                     "status", "done");
+                     "status", "done", "evals", train_evals_json(t, r));
 }
 
 int train_write_results(training *t)

@@ -174,6 +174,7 @@ static int list_state(training *t, int r)
     add_count(s, "run/metrics_bytes", &p->run.metrics.bytes);
     add_count(s, "run/beliefs_bytes", &p->run.beliefs.bytes);
     add_count(s, "run/segments_bytes", &p->run.segments.bytes);
+    if (train_evaluates(t)) add_count(s, "run/evals_bytes", &p->run.evals.bytes);
     add_count(s, "run/events_bytes", &p->run.events_bytes);
     add_count(s, "run/since", &p->since);
     state_add(s, "run/after", FANS_F64, 1, (int64_t[]){SINCE_BINS}, p->after);
@@ -284,6 +285,15 @@ static int check_pixels(const training *t)
                                   "false");
 }
 
+static int check_eval(const training *t)
+{
+    if (!t->s.outside || !train_evaluates(t)) return 0;
+    return fans_fail(FANS_ENOSUP,
+                     "train.eval_every = %d: the worlds are yours, so their evaluation is, too; "
+                     "set it to 0",
+                     t->s.options.eval_every);
+}
+
 /* A prelude is followed by something. */
 static int check_prelude(const training *t)
 {
@@ -316,6 +326,7 @@ int training_new(training **out, const train_setup *s)
     TRY(check_prelude(t));
     TRY(copy_runs(t, s));
     TRY(check_pixels(t));
+    TRY(check_eval(t));
     TRY(claim(t));
     TRY(scene_new(&t->scene, t->tasks, s->pool, s->outside || s->look_only ? NULL : t->seeds,
                   t->count, t->worlds_each));
@@ -341,8 +352,10 @@ int training_begin(training *t)
         TRY(fans_fail(FANS_EIO, "%s: has no checkpoint", t->s.runs[0].folder));
     for (int r = 0; train_keeps(t, 0) && r < t->count; r++) {
         run *p = &t->replicas[r].run;
-        TRY(run_begin(p, resumed, train_counted(t, &t->replicas[r]), t->s.algo->belief,
-                      train_has_segments(t, r)));
+        TRY(run_begin(p, resumed, train_counted(t, &t->replicas[r]),
+                      (run_wants){.beliefs = t->s.algo->belief,
+                                  .segments = train_has_segments(t, r),
+                                  .evals = train_evaluates(t)}));
         if (!resumed) TRY(train_write_heads(t, r));
         TRY(run_note(p, t->s.command, t->s.system_json));
     }

@@ -136,6 +136,16 @@ static inline int64_t train_counted(const training *t, const replica *p)
     return p->tick > free ? (p->tick - free) * t->worlds_each : 0;
 }
 
+/* train_eval.c: after a step, if an evaluation is due; and what result.json says of them all, NULL:
+ * nothing. */
+bool train_evaluates(const training *t);
+int train_evaluate(training *t);
+int train_write_eval_head(training *t, int r);
+json_t *train_evals_json(const training *t, int r);
+
+/* train_play.c: a play of which run r has seeds[r] */
+int play_new_each(play **out, training *t, const uint64_t *seeds);
+
 /* train_noticed.c */
 bool train_finds(const training *t); /* whether its agent finds changes without being told */
 int train_claim_noticed(training *t, replica *p);

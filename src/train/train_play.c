@@ -74,7 +74,7 @@ struct play {
     int64_t *by_hand; /* [rows] segments that began so */
 };
 
-int play_new(play **out, training *t, uint64_t seed)
+int play_new_each(play **out, training *t, const uint64_t *seeds)
 {
     size_t n = (size_t)t->count;
     int rc = 0;
@@ -85,7 +85,7 @@ int play_new(play **out, training *t, uint64_t seed)
     TRY((p->carried = mem_alloc(n * sizeof *p->carried)) ? 0 : FANS_ENOMEM);
     TRY((p->moved = mem_alloc((size_t)t->rows)) ? 0 : FANS_ENOMEM);
     TRY((p->by_hand = mem_alloc((size_t)t->rows * sizeof *p->by_hand)) ? 0 : FANS_ENOMEM);
-    for (int r = 0; r < t->count; r++) p->seeds[r] = seed + (uint64_t)r;
+    memcpy(p->seeds, seeds, n * sizeof *seeds);
     TRY(scene_new(&p->scene, t->tasks, t->s.pool, p->seeds, t->count, t->worlds_each));
     p->scene.tells = t->scene.tells;
     TRY(scene_start(&p->scene));
@@ -95,6 +95,16 @@ int play_new(play **out, training *t, uint64_t seed)
     return 0;
 out:
     play_end(p);
+    return rc;
+}
+
+int play_new(play **out, training *t, uint64_t seed)
+{
+    uint64_t *seeds = mem_alloc((size_t)t->count * sizeof *seeds);
+    if (!seeds) return FANS_ENOMEM;
+    for (int r = 0; r < t->count; r++) seeds[r] = seed + (uint64_t)r;
+    int rc = play_new_each(out, t, seeds);
+    mem_free(seeds);
     return rc;
 }
 
@@ -179,9 +189,17 @@ play_view play_look(const play *p, int r)
                    .factors = s->before.factors + (size_t)row * (size_t)s->info->factor_count,
                    .change = s->told.change[row],
                    .reward = (double)s->now.reward[row],
+                   .success = (double)s->now.success[row],
                    .ended = scene_ended(s, row)};
+    if (s->told.pixels) v.pixels = s->told.pixels + (size_t)row * s->pixels;
     if (t->s.algo->belief) v.belief = t->s.algo->belief(t->agent, row, &v.belief_width);
     return v;
+}
+
+const uint8_t *play_imagined(const play *p, int r)
+{
+    const training *t = p->training;
+    return t->s.algo->imagine ? t->s.algo->imagine(t->agent, r * t->worlds_each) : NULL;
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
