@@ -307,6 +307,70 @@ int beliefs_noticed(const beliefs *b, const belief_reading *r, double share[SINC
     return rc;
 }
 
+/* ---- naming values --------------------------------------------------------------------------- */
+
+/* Adds a value that is not there yet; false if there are too many. */
+static bool list_value(double *values, int *n, double value)
+{
+    for (int i = 0; i < *n; i++)
+        if (values[i] == value) return true;
+    if (*n == BELIEF_VALUES) return false;
+    values[(*n)++] = value;
+    return true;
+}
+
+/* The share of odd samples whose value has the map that says most; maps are of even ones. */
+static int name_values(const samples *s, int thetas, const double *values, int n, double *share)
+{
+    size_t each = (size_t)thetas + 1;
+    double *w = mem_alloc((size_t)n * each * sizeof *w),
+           *is = mem_alloc((size_t)(s->n + 1) * sizeof *is);
+    int rc = 0, right = 0;
+    *share = NAN;
+    TRY(w && is ? 0 : FANS_ENOMEM);
+    for (int v = 0; v < n; v++) {
+        for (int i = 0; i < s->n; i++) is[i] = s->y[i] == values[v];
+        TRY(linear_map_fit(s->x, thetas, is, s->n, 2, w + (size_t)v * each));
+        if (rc == 0) goto out;
+    }
+    for (int i = 1; i < s->n; i += 2) {
+        double most = -INFINITY, named = NAN;
+        for (int v = 0; v < n; v++) {
+            double says =
+                linear_map_at(w + (size_t)v * each, s->x + (size_t)i * (size_t)thetas, thetas);
+            if (says > most) most = says, named = values[v];
+        }
+        right += named == s->y[i];
+    }
+    *share = right / (double)(s->n / 2);
+out:
+    mem_free(w);
+    mem_free(is);
+    return rc;
+}
+
+int beliefs_named_since(const beliefs *b, int factor, double share[SINCE_BINS])
+{
+    double values[BELIEF_VALUES];
+    samples s = {0};
+    int rc = 0, n = 0, half = b->count / 2, first = half ? b->last[half - 1] + 1 : 0;
+    int end = b->count ? b->last[b->count - 1] : -1;
+    for (int i = first; i <= end; i++)
+        if (!list_value(values, &n, csv_at(&b->table, (size_t)i, b->fixed + factor))) return 0;
+    if (n < 2) return 0;
+    TRY(samples_new(&s, b));
+    for (int bin = 0; bin < SINCE_BINS; bin++) {
+        s.n = 0;
+        for (int i = first; i <= end; i++)
+            if (since_bin(b->since[i]) == bin) add_sample(&s, b, factor, i);
+        TRY(name_values(&s, b->thetas, values, n, &share[bin]));
+    }
+    rc = 1;
+out:
+    samples_free(&s);
+    return rc;
+}
+
 int beliefs_last(const beliefs *b, const belief_reading *r, int n, double *step, double *truth,
                  double *guess, double *error)
 {

@@ -66,6 +66,13 @@ int beliefs_r2_since(const beliefs *b, int factor, double r2[SINCE_BINS]);
  * recorded. */
 int beliefs_noticed(const beliefs *b, const belief_reading *r, double share[SINCE_BINS]);
 
+/* Of a factor that takes few values: how often the belief names the right one, by steps since the
+ * last change; NaN where there is too little. A value has a linear map for each number of steps;
+ * the belief names the one whose map says most. Returns 1; 0 where there are too many values; or an
+ * error. */
+enum { BELIEF_VALUES = 8 };
+int beliefs_named_since(const beliefs *b, int factor, double share[SINCE_BINS]);
+
 /* The last n rows, read by a map: steps, the truth, the guess and the usual error. */
 int beliefs_last(const beliefs *b, const belief_reading *r, int n, double *step, double *truth,
                  double *guess, double *error);

@@ -143,12 +143,14 @@ static void write_changed(const beliefs *b, const bool *shown, text *out, json_t
 
 static int write_factor(const beliefs *b, int f, const bool *shown, text *out, json_t *figures)
 {
-    double r2[SINCE_BINS], share[SINCE_BINS];
+    double r2[SINCE_BINS], share[SINCE_BINS], named[SINCE_BINS];
     belief_reading reading = {0};
     int rc = 0;
-    for (int k = 0; k < SINCE_BINS; k++) share[k] = NAN;
+    for (int k = 0; k < SINCE_BINS; k++) share[k] = named[k] = NAN;
     TRY(beliefs_r2_since(b, f, r2));
     write_row(out, beliefs_name(b, f), "R²", r2, shown, 3);
+    TRY(beliefs_named_since(b, f, named));
+    if (rc > 0) write_row(out, "", "right value", named, shown, 2);
     TRY(beliefs_reading(b, f, &reading));
     if (rc > 0) {
         TRY(beliefs_noticed(b, &reading, share));
@@ -156,8 +158,9 @@ static int write_factor(const beliefs *b, int f, const bool *shown, text *out, j
         write_row(out, "", "noticed", share, shown, 2);
     }
     json_array_append_new(
-        figures, json_pack("{s:o, s:o, s:o, s:o}", "factor", page_name(beliefs_name(b, f)), "r2",
-                           by_bin(r2), "error", by_bin(reading.error), "noticed", by_bin(share)));
+        figures, json_pack("{s:o, s:o, s:o, s:o, s:o}", "factor", page_name(beliefs_name(b, f)),
+                           "r2", by_bin(r2), "error", by_bin(reading.error), "noticed",
+                           by_bin(share), "named", by_bin(named)));
     rc = 0;
 out:
     belief_reading_free(&reading);
