@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below changes. FANS refuses a library built for another number. */
-#define FANS_ALGO_ABI 4
+#define FANS_ALGO_ABI 5
 
 struct nn_backend;
 struct pool;
@@ -173,6 +173,10 @@ typedef struct fans_algo_def {
      * last `act`; for an algorithm that finds out by itself. NAN: it was told. Optional; without
      * it, an algorithm that is `piecewise` is refused where nothing is told. */
     double (*changed)(void *agent, int row, int64_t steps);
+
+    /* What the model of one row makes of the pixels at the last `act`, drawn again: (views, height,
+     * width, 3). From pixels only; NULL: nothing. Optional. */
+    const uint8_t *(*imagine)(void *agent, int row);
 
     /* Writes files for people into a seed's folder, with every checkpoint. Optional. */
     int (*leave)(void *agent, int replica, const char *folder);

@@ -548,6 +548,13 @@ static const float *belief_of(void *self, int row, int *n)
     return agent_numbers(a->agent, row);
 }
 
+/* Before the retina has learned, there is nothing to see. */
+static const uint8_t *imagine(void *self, int row)
+{
+    fansrl *a = agent_context(self);
+    return a->retina ? retina_draw(a->retina, agent_saw(a->agent), row) : NULL;
+}
+
 /* Writes the graph once it is fixed. */
 static int leave(void *self, int r, const char *folder)
 {
@@ -679,4 +686,5 @@ const fans_algo_def algo_fansrl = {.abi = FANS_ALGO_ABI,
                                    AGENT_FUNCTIONS,
                                    .belief = belief_of,
                                    .changed = changed,
+                                   .imagine = imagine,
                                    .leave = leave};

@@ -97,7 +97,10 @@ static int step_player(playing *g, int i)
     if (g->film) TRY(film_picture(g->film, i, play_look(p, 0).world));
     TRY(play_step(p));
     play_view view = play_look(p, 0);
-    if (g->film) film_note(g->film, i, &view);
+    if (g->film) {
+        film_note(g->film, i, &view);
+        film_saw(g->film, i, view.pixels, view.pixels ? play_imagined(p, 0) : NULL);
+    }
     y->gain += view.reward;
     if (view.ended) {
         y->returns[y->played++] = y->gain;

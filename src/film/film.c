@@ -2,6 +2,7 @@
 #include "film/film.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "film/film_parts.h"
@@ -34,10 +35,15 @@ int film_new(film **out, const film_setup *s)
     snprintf(f->title, sizeof f->title, "%s", s->title);
     TRY((f->lanes = mem_alloc((size_t)s->lanes * sizeof *f->lanes)) ? 0 : FANS_ENOMEM);
     for (int i = 0; i < s->lanes; i++) TRY(make_lane(f, &f->lanes[i]));
+    if (s->task->options->pixels) f->seen = task_pixels(s->task);
     film_layout(f);
     size_t pixels = (size_t)s->width * (size_t)f->picture_height;
-    for (int i = 0; i < s->lanes; i++)
-        TRY((f->lanes[i].picture = mem_alloc(3 * pixels)) ? 0 : FANS_ENOMEM);
+    for (int i = 0; i < s->lanes; i++) {
+        film_lane *l = &f->lanes[i];
+        TRY((l->picture = mem_alloc(3 * pixels)) ? 0 : FANS_ENOMEM);
+        TRY((l->saw = mem_alloc(f->seen + 1)) ? 0 : FANS_ENOMEM);
+        TRY((l->imagined = mem_alloc(f->seen + 1)) ? 0 : FANS_ENOMEM);
+    }
     f->page.rgb = mem_alloc(3 * (size_t)f->page.width * (size_t)f->page.height);
     TRY(f->page.rgb ? 0 : FANS_ENOMEM);
     *out = f;
@@ -54,6 +60,8 @@ static void free_lane(const film *f, film_lane *l)
     mem_free(l->reward);
     mem_free(l->fresh);
     mem_free(l->picture);
+    mem_free(l->saw);
+    mem_free(l->imagined);
 }
 
 void film_free(film *f)
@@ -96,6 +104,15 @@ void film_note(film *f, int i, const play_view *v)
     for (int k = 0; k < f->factors; k++)
         l->moments[k][l->steps] = follow_step(&l->follow, k, v, false);
     l->steps++;
+}
+
+void film_saw(film *f, int i, const uint8_t *pixels, const uint8_t *imagined)
+{
+    film_lane *l = &f->lanes[i];
+    if (!pixels) return;
+    memcpy(l->saw, pixels, f->seen);
+    l->imagines = imagined != NULL;
+    if (imagined) memcpy(l->imagined, imagined, f->seen);
 }
 
 follow_count film_noticed_of(const film *f, int i)

@@ -28,6 +28,10 @@ int film_open(film *f, int i, const char *name, fans_told told, const char *fold
 int film_picture(film *f, int i, world *w);
 void film_note(film *f, int i, const play_view *v);
 
+/* From pixels: what the agent of lane i saw before the step, and what its model made of it (NULL:
+ * nothing), (views, height, width, 3) each. */
+void film_saw(film *f, int i, const uint8_t *pixels, const uint8_t *imagined);
+
 /* Draws the frame, which film_page shows. */
 void film_draw(film *f);
 const canvas *film_page(const film *f);

@@ -19,7 +19,7 @@ enum {
     PLOT_HEAD = 30,
     FOOT = 36
 };
-enum { REWARD_PLOT = 52, PLOT_STEPS = 1000 };
+enum { REWARD_PLOT = 52, VIEW = 104, PLOT_STEPS = 1000 };
 
 static const ink PAPER = {250, 250, 247, 1}, PANEL = {255, 255, 255, 1}, LINE = {214, 218, 222, 1};
 static const ink TEXT = {28, 33, 39, 1}, SOFT = {100, 108, 117, 1}, TRUTH = {28, 33, 39, 1};
@@ -31,6 +31,7 @@ void film_layout(film *f)
     f->unit = (double)f->s.width / DESIGN_WIDTH;
     f->picture_height = 2 * f->s.width / 3;
     double units = HEAD + NAME + f->factors * (PLOT_HEAD + PLOT) + PLOT_HEAD + REWARD_PLOT + FOOT;
+    if (f->seen > 0) units += PLOT_HEAD + VIEW;
     f->page.width = f->s.width * f->s.lanes;
     f->page.height = f->picture_height + (int)ceil(units * f->unit);
 }
@@ -231,6 +232,39 @@ static void draw_reward(film *f, const film_lane *l, double x, double y)
     write_right(f, w.x + w.width, base, 11, TEXT, line);
 }
 
+/* ---- pixels ---------------------------------------------------------------------------------- */
+
+/* One camera's pixels as squares, of whole pixels: no seams. */
+static void draw_view(film *f, double x, double y, const uint8_t *rgb)
+{
+    const fans_env_info *i = &f->s.task->info;
+    double side = VIEW * f->unit / i->height;
+    for (int r = 0; r < i->height; r++)
+        for (int c = 0; c < i->width; c++, rgb += 3) {
+            ink colour = {rgb[0], rgb[1], rgb[2], 1};
+            canvas_fill(&f->page, floor(x + c * side), floor(y + r * side),
+                        floor(x + (c + 1) * side), floor(y + (r + 1) * side), colour);
+        }
+}
+
+/* All cameras side by side; returns where they end. */
+static double draw_views(film *f, double x, double y, const char *words, const uint8_t *rgb)
+{
+    const fans_env_info *i = &f->s.task->info;
+    double wide = VIEW * f->unit * i->width / i->height;
+    write_at(f, x, y - 9 * f->unit, 11, TEXT, words);
+    for (int v = 0; v < i->views; v++, x += wide + 4 * f->unit)
+        draw_view(f, x, y, rgb + (size_t)(v * i->height * i->width) * 3);
+    return x + 8 * f->unit;
+}
+
+static void draw_seen(film *f, const film_lane *l, double x, double y)
+{
+    y += PLOT_HEAD * f->unit;
+    x = draw_views(f, x + MARGIN * f->unit, y, "what it sees", l->saw);
+    if (l->imagines) draw_views(f, x, y, "what its model draws of it", l->imagined);
+}
+
 /* ---- a lane ---------------------------------------------------------------------------------- */
 
 /* A coloured frame around the picture while a change is news: of the change, then of its being
@@ -267,6 +301,7 @@ static void draw_lane(film *f, int i)
     for (int k = 0; k < f->factors; k++, at += (PLOT_HEAD + PLOT) * f->unit)
         draw_factor(f, l, k, x, at);
     draw_reward(f, l, x, at);
+    if (f->seen > 0) draw_seen(f, l, x, at + (PLOT_HEAD + REWARD_PLOT) * f->unit);
     if (i > 0) canvas_line(&f->page, x, 0, x, f->page.height, 2 * f->unit, PAPER);
 }
 

@@ -13,6 +13,8 @@ typedef struct film_lane {
     float *reward;           /* [steps] */
     uint8_t *fresh;          /* [steps] 1: the first step of an episode */
     uint8_t *picture;
+    uint8_t *saw, *imagined; /* from pixels: see film_saw */
+    bool imagines;
     int64_t steps;
     int episode, tau; /* of the last step */
     bool ended;       /* by the last step */
@@ -27,6 +29,7 @@ struct film {
     film_lane *lanes;
     double unit; /* of lengths, in pixels */
     int picture_height;
+    size_t seen; /* bytes of what an agent sees; 0: it sees no pixels */
     canvas page;
 };
 

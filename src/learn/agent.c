@@ -364,6 +364,11 @@ const float *agent_numbers(const agent *a, int row)
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
+const float *agent_saw(const agent *a)
+{
+    return sight_seen(a->sight);
+}
+
 int agent_look_again(agent *a)
 {
     return sight_again(a->sight, a->pool);

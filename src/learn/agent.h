@@ -32,6 +32,9 @@ int agent_rounds(const agent *a, int64_t every);
 /* The same for `rounds` spread evenly over the steps from `from` until `until`. */
 int64_t agent_rounds_within(const agent *a, int64_t from, int64_t until, int64_t rounds);
 
+/* What the context's sight saw before the last step: (rows, width). */
+const float *agent_saw(const agent *a);
+
 /* Computes anew what stored rows have for the context's sight. */
 int agent_look_again(agent *a);
 

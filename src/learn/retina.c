@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -20,7 +21,7 @@ static const char *const curves[COSTS] = {"model/draw", "model/tell_reward", "mo
 struct retina {
     const retina_options *o;
     const fans_env_info *info;
-    int replicas, frames;
+    int replicas, worlds, frames;
     const replay *replay;
     nn_graph *g;
     nn_group *group[GROUPS];
@@ -28,6 +29,11 @@ struct retina {
     staged films, after; /* … and their last frames */
     nn_var cost[COSTS];
     nn_plan *learn;
+    staged here; /* (1, worlds, state): what to draw */
+    nn_var drawn;
+    nn_plan *draw;
+    float *planes;  /* (worlds, films) of `drawn` */
+    uint8_t *frame; /* what retina_draw returns */
     int64_t update;
     rng *drawing; /* [replicas] */
     float *shown; /* (COSTS, replicas): of the last update */
@@ -45,14 +51,23 @@ static int check_size(const fans_env_info *i)
                      i->height, i->width, REDUCED);
 }
 
+/* Numbers of a frame of all cameras. */
+static size_t frame_size(const retina *x)
+{
+    const fans_env_info *i = x->info;
+    return (size_t)i->views * (size_t)i->height * (size_t)i->width * RGB;
+}
+
 static int claim(retina *x)
 {
-    size_t R = (size_t)x->replicas;
+    size_t R = (size_t)x->replicas, films = (size_t)(x->worlds * x->frames) * frame_size(x);
     int rc = 0;
     TRY(arena_new(&x->staging));
     TRY(arena_new(&x->memory));
     TRY(arena_declare(x->memory, &x->drawing, R * sizeof *x->drawing));
     TRY(arena_declare(x->memory, &x->shown, COSTS * R * sizeof *x->shown));
+    TRY(arena_declare(x->memory, &x->planes, films * sizeof *x->planes));
+    TRY(arena_declare(x->memory, &x->frame, frame_size(x)));
     TRY(arena_commit(x->memory));
 out:
     return rc;
@@ -66,6 +81,7 @@ int retina_new(retina **out, const fans_algo_setup *s)
     *x = (retina){.o = fans_options(s, "retina"),
                   .info = s->info,
                   .replicas = s->replicas,
+                  .worlds = s->worlds,
                   .frames = ((const pixels_options *)fans_options(s, "pixels"))->frames};
     TRY(claim(x));
     for (int r = 0; r < x->replicas; r++) x->drawing[r] = rng_stream(s->seeds[r], "retina", 0);
@@ -187,6 +203,8 @@ int retina_record(retina *x, nn_graph *g, const fnvae *f)
     TRY(staged_rows(&x->films, x->staging, g, "drawn frames", 1, B, x->frames));
     TRY(staged_rows(&x->after, x->staging, g, "drawn next frames", 1, B, x->frames));
     record_costs(x, f);
+    TRY(staged_numbers(&x->here, x->staging, g, "states to draw", 1, x->worlds, x->o->state));
+    x->drawn = record_decoder(x, x->here.var);
 out:
     return rc;
 }
@@ -194,7 +212,8 @@ out:
 int retina_plan(retina *x)
 {
     nn_group *learned[] = {x->group[EYE], x->group[MODELS]};
-    return nn_plan_new(&x->learn, x->g, x->cost, COSTS, COSTS, learned, 2);
+    int rc = nn_plan_new(&x->draw, x->g, &x->drawn, 1, 0, NULL, 0);
+    return rc < 0 ? rc : nn_plan_new(&x->learn, x->g, x->cost, COSTS, COSTS, learned, 2);
 }
 
 int retina_ready(retina *x)
@@ -244,6 +263,31 @@ int retina_learn(retina *x, int64_t updates, pool *p)
     int rc = 0;
     for (int64_t i = 0; rc == 0 && i < updates; i++) rc = learn_once(x, p);
     return rc;
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+/* From planes of numbers around 0 to pixels: nn_frames, backwards. */
+static void take_picture(const retina *x, const float *planes, uint8_t *to)
+{
+    size_t area = (size_t)x->info->height * (size_t)x->info->width;
+    for (int v = 0; v < x->info->views; v++, planes += RGB * area, to += RGB * area)
+        for (size_t i = 0; i < area; i++)
+            for (size_t k = 0; k < RGB; k++) {
+                double shade = ((double)planes[k * area + i] + 0.5) * 255;
+                to[i * RGB + k] = (uint8_t)fmin(fmax(shade + 0.5, 0), 255);
+            }
+}
+
+const uint8_t *retina_draw(retina *x, const float *states, int row)
+{
+    size_t film = (size_t)x->frames * frame_size(x);
+    memcpy(x->here.host, states, (size_t)x->replicas * x->here.each * sizeof *states);
+    staged_send(&x->here);
+    if (nn_plan_run(x->draw) < 0) return NULL;
+    nn_read(x->drawn, row / x->worlds, x->planes);
+    take_picture(x, x->planes + (size_t)(row % x->worlds + 1) * film - frame_size(x), x->frame);
+    return x->frame;
 }
 
 /* ---- state and curves ------------------------------------------------------------------------ */

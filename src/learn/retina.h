@@ -47,6 +47,10 @@ int retina_ready(retina *x);
 int retina_learn(retina *x, int64_t updates, pool *p);
 void retina_settle(retina *x);
 
+/* The newest frame of a row's world as the decoder draws it from these states, (rows, state):
+ * (views, height, width, 3). NULL where that fails. */
+const uint8_t *retina_draw(retina *x, const float *states, int row);
+
 void retina_state(retina *x, int replica, state_list *s);
 void retina_scalars(retina *x, int replica, fans_scalar_fn *emit, void *user);
 
