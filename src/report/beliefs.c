@@ -325,7 +325,7 @@ static int name_values(const samples *s, int thetas, const double *values, int n
     size_t each = (size_t)thetas + 1;
     double *w = mem_alloc((size_t)n * each * sizeof *w),
            *is = mem_alloc((size_t)(s->n + 1) * sizeof *is);
-    int rc = 0, right = 0;
+    int rc = 0, right = 0, judged = s->n / 2;
     *share = NAN;
     TRY(w && is ? 0 : FANS_ENOMEM);
     for (int v = 0; v < n; v++) {
@@ -342,7 +342,7 @@ static int name_values(const samples *s, int thetas, const double *values, int n
         }
         right += named == s->y[i];
     }
-    *share = right / (double)(s->n / 2);
+    *share = judged > 0 ? (double)right / judged : NAN;
 out:
     mem_free(w);
     mem_free(is);

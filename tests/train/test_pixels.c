@@ -7,7 +7,7 @@
 
 /* The rod's length moves within episodes and can be seen; replays are overwritten. */
 #define TASK                                                                                     \
-    "[train]\nepisodes = 10\ncheckpoint_every = 31\nworlds = 2\n[env]\nname = pendulum\n"         \
+    "[train]\nepisodes = 10\ncheckpoint_every = 31\nworlds = 2\n[env]\nname = pendulum\n"        \
     "pixels = true\nhorizon = 25\n[change.length]\nclock = block\nlength = 7\nfunction = sine\n" \
     "offset = 1\namplitude = 0.5\nfrequency = 0.5\n"                                             \
     "[pixels]\nchannels = 3\nfeatures = 5\nframes = 2\nshift = 2\nrefresh = 60\n"                \
