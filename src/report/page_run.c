@@ -158,10 +158,9 @@ static int write_beliefs(const char *file, text *out, json_t *figures)
             "read through the best linear map to each factor, fitted to every other episode of "
             "the second half of the run; the others are drawn. R² has a map of its own for every "
             "number of steps since a change, and so has the share of times that the belief names "
-            "the "
-            "right value, where there are few; the error is the root mean square of one map, "
-            "fitted "
-            "to beliefs that had ten steps to settle; noticed is the share of changes after which "
+            "the right value, where there are few; the error is the root mean square of one map, "
+            "fitted to beliefs that had ten steps to settle; noticed is the share of changes after "
+            "which "
             "what it reads is nearer to the new value than to the old one.</p>\n",
             b.count > TRACE ? ", the last ones" : "");
         TRY(page_beliefs_within(&b, out));
