@@ -14,11 +14,14 @@ import itertools
 import json
 import os
 import pathlib
+import stat
 from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ._library import FormatError
 
 if TYPE_CHECKING:
     import networkx
@@ -41,7 +44,7 @@ class Run:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
-        if not (self.path / "config.ini").is_file():
+        if not self._file("config.ini"):
             raise FileNotFoundError(f"{self.path}: not the folder of a run: it has no config.ini")
 
     def __repr__(self) -> str:
@@ -51,7 +54,7 @@ class Run:
     def config(self) -> dict[str, dict[str, str]]:
         """Every option, as resolved: section → key → text."""
         parser = configparser.ConfigParser(interpolation=None)
-        parser.read(self.path / "config.ini", encoding="utf-8")
+        parser.read(self._has("config.ini"), encoding="utf-8")
         return {name: dict(parser[name]) for name in parser.sections()}
 
     @property
@@ -66,13 +69,13 @@ class Run:
     @property
     def result(self) -> dict[str, Any] | None:
         """What the run came to; None while it is unfinished."""
-        path = self.path / "result.json"
-        return json.loads(path.read_text())["runs"][0] if path.exists() else None
+        path = self._file("result.json")
+        return json.loads(path.read_text())["runs"][0] if path else None
 
     @property
     def metrics(self) -> pandas.DataFrame:
         """A row per episode: episode, step, world, return, length, success, then losses."""
-        return _optional("pandas").read_csv(self.path / "metrics.csv")
+        return _optional("pandas").read_csv(self._has("metrics.csv"))
 
     @property
     def beliefs(self) -> pandas.DataFrame:
@@ -91,7 +94,7 @@ class Run:
 
     def final_return(self, last: int = LAST) -> float:
         """The mean return of the last episodes."""
-        with open(self.path / "metrics.csv", newline="") as file:
+        with open(self._has("metrics.csv"), newline="") as file:
             returns = [float(row["return"]) for row in csv.DictReader(file)]
         if not returns:
             raise ValueError(f"{self.path}: no episode has ended yet")
@@ -101,10 +104,22 @@ class Run:
         """This run alone, in the shape that rliable takes; `fans_rl.scores` compares many."""
         return scores([self], last)
 
-    def _has(self, name: str, hint: str) -> pathlib.Path:
-        if not (self.path / name).exists():
-            raise FileNotFoundError(f"{self.path}: has no {name}; {hint}")
-        return self.path / name
+    def _file(self, name: str) -> pathlib.Path | None:
+        """A file of the run, if it is there. A link would lead elsewhere, a pipe would wait for ever."""
+        path = self.path / name
+        try:
+            mode = path.lstat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISREG(mode):
+            raise FormatError(f"{path}: is not a plain file, as the files of a run must be")
+        return path
+
+    def _has(self, name: str, hint: str = "") -> pathlib.Path:
+        path = self._file(name)
+        if not path:
+            raise FileNotFoundError(f"{self.path}: has no {name}" + (f"; {hint}" if hint else ""))
+        return path
 
 
 def find_runs(folder: str | os.PathLike[str]) -> list[Run]:

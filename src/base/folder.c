@@ -22,6 +22,7 @@ static const struct {
     {"config.ini", MIB},
     {"command.txt", 16 * MIB},
     {"system.json", MIB},
+    {"spaces.json", MIB}, /* Python's */
     {"result.json", 16 * MIB},
     {"graph.json", 64 * MIB},
     {"metrics.csv", 4096 * MIB},

@@ -33,7 +33,8 @@ static void filter(uint8_t *out, int width, int height, const uint8_t *rgb)
     size_t row = 3 * (size_t)width;
     for (int y = 0; y < height; y++, rgb += row) {
         *out++ = y ? UP : 0;
-        for (size_t i = 0; i < row; i++) *out++ = (uint8_t)(y ? rgb[i] - rgb[i - row] : rgb[i]);
+        const uint8_t *above = y ? rgb - row : NULL;
+        for (size_t i = 0; i < row; i++) *out++ = (uint8_t)(above ? rgb[i] - above[i] : rgb[i]);
     }
 }
 

@@ -16,28 +16,20 @@ static const double LINGER = 5, GRIP = 1, LATE = 0.1, SLICE = 0.01;
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static int name_lane(live *l, int i)
+static int name_lane(live *l, const players *fresh, int i)
 {
     text name = {0};
-    players_name(l->players, i, &name);
+    players_name(fresh, i, &name);
     int rc = text_done(&name);
     if (rc == 0) snprintf(l->lanes[i].name, sizeof l->lanes[i].name, "%s", name.s);
     text_free(&name);
     return rc;
 }
 
-/* A picture that is not drawn yet is older than all news. */
-static int open_lane(live *l, int i)
+static int open_follow(follow *f, const players *fresh, int i)
 {
-    live_lane *a = &l->lanes[i];
-    int rc = 0;
-    follow_free(&a->follow);
-    TRY(name_lane(l, i));
-    TRY(follow_new(&a->follow, players_task(l->players)));
-    TRY(follow_open(&a->follow, players_algo(l->players, i)->told, players_folder(l->players, i)));
-    a->drawn = 0;
-out:
-    return rc;
+    int rc = follow_new(f, players_task(fresh));
+    return rc < 0 ? rc : follow_open(f, players_algo(fresh, i)->told, players_folder(fresh, i));
 }
 
 static int hold_all(live *l)
@@ -61,20 +53,35 @@ static int check_task(const live *l, const players *fresh)
     return fans_fail(FANS_EINVAL, "the runs have another task now: start fans watch again");
 }
 
-int live_open(live *l)
+/* A picture that is not drawn yet is older than all news. */
+static void exchange(live *l, players *fresh, const follow *follows)
 {
-    players *fresh = NULL;
-    int rc = 0;
-    TRY(players_new(&fresh, l->s.folders, l->s.settings, l->s.seed, 1));
-    if ((rc = check_task(l, fresh)) < 0) {
-        players_free(fresh);
-        goto out;
+    for (int i = 0; i < l->count; i++) {
+        follow_free(&l->lanes[i].follow);
+        l->lanes[i].follow = follows[i];
+        l->lanes[i].drawn = 0;
     }
     players_free(l->players);
     l->players = fresh;
     l->info = &players_task(fresh)->info;
-    for (int i = 0; i < l->count; i++) TRY(open_lane(l, i));
+}
+
+/* All of them, or those before stay. */
+int live_open(live *l)
+{
+    players *fresh = NULL;
+    follow *follows = mem_alloc((size_t)l->count * sizeof *follows);
+    int rc = follows ? 0 : FANS_ENOMEM;
+    if (rc < 0) return rc;
+    TRY(players_new(&fresh, l->s.folders, l->s.settings, l->s.seed, 1));
+    TRY(check_task(l, fresh));
+    for (int i = 0; i < l->count; i++) TRY(open_follow(&follows[i], fresh, i));
+    for (int i = 0; i < l->count; i++) TRY(name_lane(l, fresh, i));
+    exchange(l, fresh, follows);
 out:
+    for (int i = 0; rc < 0 && i < l->count; i++) follow_free(&follows[i]);
+    if (rc < 0) players_free(fresh);
+    mem_free(follows);
     return rc;
 }
 

@@ -116,7 +116,7 @@ int players_newest(const players *p, int i, int64_t *step)
 {
     run_position now;
     int rc = run_position_of(players_folder(p, i), &now);
-    *step = now.tick * p->list[i].s.entries[0].from->options.worlds;
+    if (rc == 0) *step = now.tick * p->list[i].s.entries[0].from->options.worlds;
     return rc;
 }
 

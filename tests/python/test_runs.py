@@ -1,13 +1,14 @@
 """fans_rl.runs: folders of real runs, against the tool's own files and pages."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
 import tempfile
 
 import numpy as np
-from fans_rl import Run, find_runs, scores
+from fans_rl import Run, find_runs, load, scores
 
 CONFIGS = pathlib.Path(__file__).parents[2] / "configs"
 SMALL = ["sac.width=16", "sac.batch=16", "sac.random_steps=100", "fans.initial=400", "fnvae.updates=20",
@@ -41,6 +42,26 @@ def test_tables_and_config(build):
         assert np.isclose(run.final_return(), run.result["final_return"])
         refused(lambda: Run(f"{folder}/pendulum_flip-sac/seed-0").beliefs, "has no beliefs.csv; only `fans`")
         refused(lambda: Run(folder), "not the folder of a run")
+
+
+def test_links_and_pipes_are_refused(build):
+    with tempfile.TemporaryDirectory() as folder:
+        train(build, folder, "fans")
+        run = Run(f"{folder}/seed-0")
+        reads = {"metrics.csv": run.final_return, "result.json": lambda: run.result, "beliefs.csv": lambda: run.beliefs,
+                 "graph.json": lambda: run.graph, "spaces.json": lambda: load(run.path), "config.ini": lambda: Run(run.path)}
+        for name, read in reads.items():
+            path = run.path / name
+            kept = path.read_bytes() if path.exists() else None
+            path.unlink(missing_ok=True)
+            path.symlink_to("/etc/passwd")
+            refused(read, f"{name}: is (a link|not a plain file)")
+            path.unlink()
+            os.mkfifo(path)
+            refused(read, f"{name}: is not a")
+            path.unlink()
+            if kept:
+                path.write_bytes(kept)
 
 
 def test_graph_is_the_tools(build):
