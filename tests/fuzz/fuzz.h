@@ -38,9 +38,17 @@ void fuzz_check_page(const char *page);
 
 extern long fuzz_accepted; /* inputs: a target that refuses them all tests nothing */
 
+/* An input that begins with FF and a number n of two bytes, little end first, is the rest of it,
+ * where an allocation fails between fuzz_begin and fuzz_result: if n is even, FANS's n/2-th, else a
+ * library's, counted from 0. fuzz_begin returns the number of errors so far. */
+void fuzz_starve(const uint8_t **data, size_t *size);
+unsigned fuzz_begin(void);
+void fuzz_feed(void);
+
 /* A result is 0, or an error with one line. */
 static inline int fuzz_result(int rc, unsigned before)
 {
+    fuzz_feed();
     if (rc == 0) return ++fuzz_accepted > 0;
     fuzz_demand(rc < 0 && fans_error_count() != before, "fails without a message");
     fuzz_demand(*fans_error() && !strchr(fans_error(), '\n'), "the message is not one line");
@@ -53,7 +61,9 @@ static inline int fuzz_result(int rc, unsigned before)
     {                                                            \
         uint64_t held = mem_held();                              \
         fuzz_clear();                                            \
+        fuzz_starve(&data, &size);                               \
         body(data, size);                                        \
+        fuzz_feed();                                             \
         fuzz_demand(mem_held() == held, "memory is held");       \
         return 0;                                                \
     }                                                            \

@@ -47,7 +47,6 @@ static void read_checkpoint(const uint8_t *data, size_t size)
 {
     state_list s = {0};
     int64_t tick;
-    unsigned before = fans_error_count();
     uint8_t *file = malloc(size + 1);
     memcpy(file, data, size);
     repair(file, size);
@@ -55,6 +54,7 @@ static void read_checkpoint(const uint8_t *data, size_t size)
     list_all(&s);
     fuzz_demand(state_done(&s) == 0, "the state is not listed");
     const char *path = FUZZ_FOLDER "/checkpoint.safetensors";
+    unsigned before = fuzz_begin();
     fuzz_result(checkpoint_read(&s, "fuzz", path), before);
     before = fans_error_count();
     fuzz_result(checkpoint_peek(path, "run/tick", &tick), before);

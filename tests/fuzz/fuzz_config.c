@@ -35,9 +35,9 @@ out:
 static void read_config(const uint8_t *data, size_t size)
 {
     config *c = NULL;
-    unsigned before = fans_error_count();
     fuzz_put("task.ini", data, size);
     fuzz_demand(config_new(&c) == 0, "no config");
+    unsigned before = fuzz_begin();
     int rc = config_add_file(c, FUZZ_FOLDER "/task.ini");
     if (rc == 0) rc = take_all(c);
     fuzz_result(rc, before);

@@ -6,7 +6,7 @@ static void read_table(const uint8_t *data, size_t size)
 {
     csv t = {0};
     double sum = 0;
-    unsigned before = fans_error_count();
+    unsigned before = fuzz_begin();
     fuzz_put("metrics.csv", data, size);
     if (fuzz_result(csv_read(&t, FUZZ_FOLDER "/metrics.csv"), before))
         for (size_t i = 0; i < t.rows; i++)

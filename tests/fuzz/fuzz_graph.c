@@ -23,7 +23,7 @@ static void read_graph(const uint8_t *data, size_t size)
 {
     json_t *j = NULL;
     causal_graph *g = NULL;
-    unsigned before = fans_error_count();
+    unsigned before = fuzz_begin();
     fuzz_put("graph.json", data, size);
     int rc = json_read_file(&j, FUZZ_FOLDER "/graph.json");
     if (rc == 0) rc = causal_from_json(&g, j);

@@ -22,7 +22,7 @@ static void same_plan(const run_plan *a, const run_plan *b)
 static void read_plan(const uint8_t *data, size_t size)
 {
     run_plan p = {0}, again = {0};
-    unsigned before = fans_error_count();
+    unsigned before = fuzz_begin();
     fuzz_put("plan.csv", data, size);
     if (fuzz_result(run_plan_read(&p, FUZZ_FOLDER "/plan.csv"), before)) {
         fuzz_demand(run_plan_write(&p, FUZZ_FOLDER "/again.csv") == 0, "a plan cannot be written");

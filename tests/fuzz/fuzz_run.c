@@ -35,7 +35,7 @@ static void read_run(const uint8_t *data, size_t size)
     contests c = {0};
     text page = {0};
     json_t *figures = NULL;
-    unsigned before = fans_error_count();
+    unsigned before = fuzz_begin();
     put_files(data, size);
     int rc = contests_add(&c, FUZZ_FOLDER);
     if (rc == 0) rc = contests_settle(&c);

@@ -45,10 +45,10 @@ static void read_schedule(const uint8_t *data, size_t size)
 {
     task *t = NULL, *again = NULL;
     text ini = {0}, dump = {0}, second = {0};
-    unsigned before = fans_error_count();
     text_add(&ini, "[env]\nname = %s\n", size && *data == '#' ? "fnmdp" : "pendulum");
     for (size_t i = 0; i < size; i++)
         if (data[i]) text_add_n(&ini, (const char *)data + i, 1);
+    unsigned before = fuzz_begin();
     if (fuzz_result(load(&t, ini.s), before)) {
         live(t);
         task_dump(t, &dump);

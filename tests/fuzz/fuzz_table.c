@@ -64,7 +64,7 @@ static void read_table(const uint8_t *data, size_t size)
     comparison c = {0};
     store s = {.runs = json_array()};
     text page = {0};
-    unsigned before = fans_error_count();
+    unsigned before = fuzz_begin();
     size_t n = fuzz_put_piece("table.ini", data, size);
     fuzz_put("results.json", data + n, size - n);
     int rc = manifest_read(&m, FUZZ_FOLDER "/table.ini");

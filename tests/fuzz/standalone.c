@@ -80,6 +80,17 @@ static size_t change(uint8_t *x, size_t n, rng *r)
     }
 }
 
+/* An allocation fails, see fuzz.h. */
+static size_t starve(uint8_t *x, size_t n, rng *r)
+{
+    if (n + 3 > MOST_BYTES) return n;
+    memmove(x + 3, x, n);
+    x[0] = 0xff;
+    x[1] = (uint8_t)rng_u32(r);
+    x[2] = (uint8_t)(rng_below(r, 4) ? 0 : rng_u32(r));
+    return n + 3;
+}
+
 /* What is being tried; the file is found after a crash. */
 typedef struct attempt {
     uint64_t size;
@@ -103,6 +114,7 @@ static void try_changed(attempt *a, rng *r)
     size_t n = smaller(from->size, MOST_BYTES);
     memcpy(a->bytes, from->bytes, n);
     for (uint32_t k = 1 + rng_below(r, 8); k > 0; k--) n = change(a->bytes, n, r);
+    if (rng_below(r, 16) == 0) n = starve(a->bytes, n, r);
     a->size = n;
     alarm(LONGEST);
     LLVMFuzzerTestOneInput(a->bytes, n);
