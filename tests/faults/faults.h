@@ -2,9 +2,10 @@
  * allocation's, the libraries' included (shim.c). Nothing is lost: a resumed run is bit-identical.
  * And exit status 0 is only for the right result.
  *
- * Every call is numbered, so a run is repeated with its 1st, 2nd, ... call failing. test_faults.c
- * tries a few numbers, slow_faults.c all of them; where RESULTS names a folder, it gets what was
- * tried. */
+ * Every call is numbered, so a run is repeated with its 1st, 2nd, ... call on a file failing; where
+ * an allocation fails, a child goes on from there. test_faults.c tries a few numbers, slow_faults.c
+ * all of them; where RESULTS names a folder, it gets what was tried. */
+#include <glob.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -13,7 +14,7 @@
 #define SHIM      PLUGIN_DIR "/fault_shim.so"
 #define INTERFACE PLUGIN_DIR "/fault_interface"
 
-enum { MOST_ARGS = 32, MOST_CALLS = 1 << 17, LONGEST = 60 }; /* seconds */
+enum { MOST_ARGS = 32, LONGEST = 60, VERY_LONGEST = 7200 }; /* seconds */
 
 static const char TINY[] = "[env]\nname = pendulum\nhorizon = 10\n"
                            "[change.gravity]\nclock = step\nfunction = sine\nperiod = 3\n"
@@ -32,14 +33,15 @@ static char last_case[128]; /* the one that a test failed at */
 
 /* ---- the tool -------------------------------------------------------------------------------- */
 
-/* Runs a program in the test's folder, for at most so many seconds, with its output in the files
- * out and err there. Returns its exit status, or 128 + the signal that ended it. */
-static int start(const char *program, unsigned seconds, const char *fault, const char *const *args)
+/* Runs a program in a folder, for at most so many seconds, with its output in the files out and err
+ * there. Returns its exit status, or 128 + the signal that ended it. */
+static int start(const char *program, const char *folder, unsigned seconds, const char *fault,
+                 const char *const *args)
 {
     int status;
     pid_t child = fork();
     if (child == 0) {
-        if (chdir(test_folder) || !freopen("out", "w", stdout) || !freopen("err", "w", stderr))
+        if (chdir(folder) || !freopen("out", "w", stdout) || !freopen("err", "w", stderr))
             _exit(126);
         if (fault) setenv("FAULT", fault, 1);
         setenv("LD_PRELOAD", SHIM, 1);
@@ -54,7 +56,7 @@ static int start(const char *program, unsigned seconds, const char *fault, const
 
 static int tool(const char *fault, const char *const *args)
 {
-    return start(TOOL, LONGEST, fault, args);
+    return start(TOOL, test_folder, LONGEST, fault, args);
 }
 
 static int tool_at(const char *fault, long call, const char *const *args)
@@ -105,7 +107,7 @@ static void put_folder(const char *to, const char *from)
 
 static void same_seed(const char *a, const char *b)
 {
-    char x[160], y[160];
+    char x[192], y[192];
     snprintf(x, sizeof x, "%s/%s/seed-0", test_folder, a);
     snprintf(y, sizeof y, "%s/%s/seed-0", test_folder, b);
     same_run(x, y);
@@ -234,170 +236,142 @@ static void faults_of_files(const char *algo, const char *more, long stride)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* A command, and the files that it makes. `train` is compared as a run. */
+/* A command, and the files that it makes; without any, a run in the folder again. The quick tests
+ * try every `stride`-th allocation. */
 typedef struct memory_command {
-    const char *name;
+    const char *name, *program;
     const char *args[MOST_ARGS];
     const char *products[4];
+    int stride;
 } memory_command;
 
+#define TRAIN(algo)                                                                       \
+    {                                                                                     \
+        "fans", "train", "tiny-" algo ".ini", "--algo", algo, "--steps", "60", "--quiet", \
+            "--device", "cpu", "--threads", "1", "--out", "again"                         \
+    }
+
+/* The last ones act and learn through the C interface. */
 static const memory_command COMMANDS[] = {
-    {"train",
-     {"fans", "train", "tiny-sac.ini", "--algo", "sac", "--steps", "60", "--quiet", "--device",
-      "cpu", "--threads", "1", "--out", "again"},
-     {NULL}},
+    {"train sac", TOOL, TRAIN("sac"), {NULL}, 15000},
+    {"train fans", TOOL, TRAIN("fans"), {NULL}, 20000},
     {"report",
+     TOOL,
      {"fans", "report", "whole-fans", "--out", "page.html", "--json", "page.json"},
-     {"page.html", "page.json", "out"}},
-    {"runs", {"fans", "runs", "whole-fans", "--json", "page.json"}, {"page.json", "out"}},
+     {"page.html", "page.json", "out"},
+     300},
+    {"runs", TOOL, {"fans", "runs", "whole-fans", "--json", "page.json"}, {"page.json", "out"}, 40},
     {"graph",
+     TOOL,
      {"fans", "graph", "whole-fans/seed-0", "--svg", "g.svg", "--dot", "g.dot", "--json",
       "page.json"},
-     {"g.svg", "g.dot", "page.json", "out"}},
+     {"g.svg", "g.dot", "page.json", "out"},
+     200},
     {"export to C",
+     TOOL,
      {"fans", "export", "whole-fans/seed-0", "--to", "c", "--json", "page.json"},
-     {"policy.c", "policy.h", "page.json", "out"}},
+     {"policy.c", "policy.h", "page.json", "out"},
+     12000},
     {"export to ONNX",
+     TOOL,
      {"fans", "export", "whole-fans/seed-0", "--to", "onnx", "--json", "page.json"},
-     {"policy.onnx", "page.json", "out"}},
+     {"policy.onnx", "page.json", "out"},
+     12000},
+    {"C interface by sac", INTERFACE, {"interface", "whole-sac/seed-0"}, {"out"}, 20000},
+    {"C interface by fans", INTERFACE, {"interface", "whole-fans/seed-0"}, {"out"}, 30000},
 };
 
-static void keep_products(const memory_command *c)
+static void same_products(const memory_command *c, const char *a, const char *b)
 {
-    char command[256];
-    if (!*c->products) put_folder("whole", "again");
-    for (int i = 0; i < 4 && c->products[i]; i++) {
-        snprintf(command, sizeof command, "cd %s && mkdir -p right && cp %s right/", test_folder,
-                 c->products[i]);
-        assert_int_equal(system(command), 0);
+    char x[160], y[160];
+    if (!*c->products) {
+        snprintf(x, sizeof x, "%s/again", a);
+        snprintf(y, sizeof y, "%s/again", b);
+        same_seed(x, y);
     }
+    snprintf(x, sizeof x, "%s/%s", test_folder, a);
+    snprintf(y, sizeof y, "%s/%s", test_folder, b);
+    for (int i = 0; i < 4 && c->products[i]; i++) rig_same_file(x, y, c->products[i]);
 }
 
-static void same_products(const memory_command *c)
+/* Runs a command in a new folder `name`. */
+static void run_command(const memory_command *c, const char *name, const char *fault)
 {
-    if (!*c->products) same_seed("whole", "again");
-    for (int i = 0; i < 4 && c->products[i]; i++)
-        rig_same_file(in_test_folder("right"), test_folder, c->products[i]);
+    put_folder(name, "begin");
+    int status = start(c->program, in_test_folder(name), VERY_LONGEST, fault, c->args);
+    if (status) fail_msg("%s: exit status %d", c->name, status);
 }
 
-/* A number for each allocation: the same one for the same callers. */
-static uint64_t *memory_calls(const memory_command *c, long *n)
+/* What a child has left that ended with 0. */
+static void check_children(const memory_command *c)
 {
-    uint64_t *calls = calloc(MOST_CALLS, sizeof *calls);
-    put_folder("again", NULL);
-    setenv("FAULT_STACKS", in_test_folder("stacks"), 1);
-    succeeds(c->args);
-    unsetenv("FAULT_STACKS");
-    FILE *f = fopen(in_test_folder("stacks"), "r");
-    unsigned long long number;
-    assert_true(calls && f);
-    for (*n = 0; *n < MOST_CALLS && fscanf(f, "%llu", &number) == 1;) calls[(*n)++] = number;
-    fclose(f);
-    assert_true(*n > 50 && *n < MOST_CALLS);
-    return calls;
-}
-
-static int occurs(const uint64_t *calls, long from, long to, uint64_t number)
-{
-    for (long i = from; i < to; i++)
-        if (calls[i] == number) return 1;
-    return 0;
-}
-
-static void strike_memory(tally *t, const memory_command *c, long i)
-{
-    snprintf(last_case, sizeof last_case, "%s, allocation %ld", c->name, i);
-    if (!*c->products) put_folder("again", NULL);
-    int status = tool_at("memory", i, c->args);
-    count_status(t, status);
-    if (status == 0)
-        same_products(c);
-    else
-        says_one_line(last_case);
-}
-
-/* How much of the allocations is tried. */
-typedef enum memory_share {
-    SOME,   /* a few, evenly */
-    STACKS, /* the first of each chain of callers, and every one of the commands with few */
-    ALL,
-} memory_share;
-
-static void faults_of_memory(const memory_command *c, memory_share share)
-{
-    char what[128];
-    long n, few = 8000;
-    uint64_t *calls = memory_calls(c, &n);
-    tally t = {.calls = n};
-    keep_products(c);
-    for (long i = 1; i <= n; i++) {
-        bool first = !occurs(calls, 0, i - 1, calls[i - 1]);
-        if (share == SOME ? i % (n / 4) == 2 : share == ALL || n <= few || first)
-            strike_memory(&t, c, i);
+    glob_t found;
+    if (glob(in_test_folder("work.*"), 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+        snprintf(last_case, sizeof last_case, "%s, allocation %s", c->name, strchr(name, '.') + 1);
+        same_products(c, "right", name);
+        put_folder(name, NULL);
     }
-    snprintf(what, sizeof what, "%s; %s", c->name,
-             t.tried == n    ? "every allocation"
-             : share == SOME ? "some"
-                             : "every chain of callers");
-    note("memory.csv", what, &t);
-    free(calls);
+    globfree(&found);
 }
 
-static void faults_of_memories(memory_share share)
+/* At the `from`-th, and every `stride`-th after it. */
+static void faults_of_memory(const memory_command *c, int stride, int from)
 {
-    write_text("tiny-sac.ini", TINY, "");
-    write_text("tiny-fans.ini", TINY, TINY_FANS);
-    put_folder("whole-fans", NULL);
-    succeeds(train_args("fans", "60", "whole-fans"));
-    for (size_t i = 0; i < COUNT(COMMANDS); i++)
-        if (chosen(COMMANDS[i].name)) faults_of_memory(&COMMANDS[i], share);
-}
-
-/* ---- the library ----------------------------------------------------------------------------- */
-
-/* A program that acts and learns through the C interface; every `stride`-th of its allocations
- * fails, each in a child that goes on from there. */
-static void faults_of_interface(const char *algo, int stride)
-{
-    char acting[64], what[128], faults[32];
-    long wrong, first;
+    char what[128], fault[32];
+    long killed, wrong, first;
     tally t = {0};
-    snprintf(acting, sizeof acting, "whole-%s/seed-0", algo);
-    snprintf(faults, sizeof faults, "forks:%d", stride);
-    snprintf(what, sizeof what, "C interface by %s; %s", algo,
-             stride > 1 ? "some" : "every allocation");
-    const char *args[] = {"interface", acting, NULL};
-    int status = start(INTERFACE, LONGEST, NULL, args);
-    if (status) fail_msg("%s: exit status %d: %s", what, status, read_output("err"));
-    assert_int_equal(rename(in_test_folder("out"), in_test_folder("right-out")), 0);
-    setenv("FAULT_RIGHT", in_test_folder("right-out"), 1);
+    run_command(c, "right", NULL);
+    snprintf(fault, sizeof fault, "memory:%d:%d", stride, from);
     setenv("FAULT_TALLY", in_test_folder("tally"), 1);
-    status = start(INTERFACE, 7200, faults, args);
+    if (!strcmp(c->program, INTERFACE)) setenv("FAULT_SILENT", "", 1); /* no tool of ours */
+    run_command(c, "work", fault);
     unsetenv("FAULT_TALLY");
-    unsetenv("FAULT_RIGHT");
-    assert_int_equal(status, 0);
+    unsetenv("FAULT_SILENT");
+    same_products(c, "right", "work");
+    check_children(c);
     char *line = read_output("tally");
-    assert_int_equal(sscanf(line, "%ld %ld %ld %ld %ld %ld %ld", &t.calls, &t.tried, &t.unharmed,
-                            &t.refused, &t.killed, &wrong, &first),
-                     7);
+    assert_int_equal(sscanf(line, "%ld %ld %ld %ld %ld %ld %ld %ld", &t.calls, &t.tried,
+                            &t.unharmed, &t.refused, &t.killed, &killed, &wrong, &first),
+                     8);
     mem_free(line);
+    assert_true(t.tried > 0);
+    snprintf(what, sizeof what, "%s; one of %d from %d", c->name, stride, from);
     note("memory.csv", what, &t);
-    if (wrong) fail_msg("%s: %ld are wrong, the first is allocation %ld", what, wrong, first);
+    if (t.killed) print_message("the first that was killed is allocation %ld\n", killed);
+    if (wrong)
+        fail_msg("%s: %ld say no single line, the first is allocation %ld", what, wrong, first);
 }
 
-static void faults_of_interfaces(int stride)
+/* Where commands begin: tasks, and a run of each of two methods. */
+static void make_beginning(void)
 {
     static const char *const algos[] = {"sac", "fans"};
-    write_text("tiny-sac.ini", TINY, "");
-    write_text("tiny-fans.ini", TINY, TINY_FANS);
+    put_folder("begin", NULL);
+    assert_int_equal(mkdir(in_test_folder("begin"), 0755), 0);
+    write_text("begin/tiny-sac.ini", TINY, "");
+    write_text("begin/tiny-fans.ini", TINY, TINY_FANS);
     for (size_t i = 0; i < COUNT(algos); i++) {
-        char whole[32];
-        if (!chosen(algos[i])) continue;
-        snprintf(whole, sizeof whole, "whole-%s", algos[i]);
-        put_folder(whole, NULL);
-        succeeds(train_args(algos[i], "60", whole));
-        faults_of_interface(algos[i], i ? 4 * stride : stride);
+        char out[32];
+        snprintf(out, sizeof out, "whole-%s", algos[i]);
+        int status =
+            start(TOOL, in_test_folder("begin"), LONGEST, NULL, train_args(algos[i], "60", out));
+        assert_int_equal(status, 0);
     }
+}
+
+/* Every allocation, or the FAULTS_PART of them, such as 3/8; or, where `few`, some of each command.
+ */
+static void faults_of_memories(bool few)
+{
+    int from = 1, parts = 1;
+    const char *part = getenv("FAULTS_PART");
+    if (part) assert_int_equal(sscanf(part, "%d/%d", &from, &parts), 2);
+    make_beginning();
+    for (size_t i = 0; i < COUNT(COMMANDS); i++)
+        if (chosen(COMMANDS[i].name))
+            faults_of_memory(&COMMANDS[i], few ? COMMANDS[i].stride : parts, few ? 0 : from);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */

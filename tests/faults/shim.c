@@ -1,25 +1,25 @@
-/* shim.c - preloaded into the tool: makes one call fail. FAULT is KIND:N, for the N-th call counted
- * from 1.
+/* shim.c - preloaded into a program: makes one call fail. FAULT is KIND:N, for the N-th call
+ * counted from 1.
  *
- *     memory    an allocation, of a library's too, returns NULL
- *     forks     at every N-th allocation a child goes on where it returns NULL, up to the end
- *     EIO, ENOSPC, ESTALE    a call on a file fails so
- *     short     a read or a write stops at half of its bytes
- *     kill      the process is killed before the call
- *     torn      half is written, then the process is killed
+ *     memory    at every N-th allocation, a library's too, a child goes on where it returns NULL,
+ * up to the end; with memory:N:K, at the K-th, and every N-th after it EIO, ENOSPC, ESTALE    a
+ * call on a file fails so short     a read or a write stops at half of its bytes kill      the
+ * process is killed before the call torn      half is written, then the process is killed
  *
  * FAULT_FILES names a file that gets a letter for each call on a file (r read, w write, o any
- * other), FAULT_STACKS one that gets a line for each allocation: a number that stands for who
- * called whom. FAULT_TALLY gets what became of the children: how many allocations there were, how
- * many of their failures were tried, without harm, refused, killed, wrong, and the first that was
- * wrong. FAULT_RIGHT is what a child must have printed to exit with 0; it needs a program with one
- * thread that writes no files. */
+ * other). FAULT_TALLY names one that gets what became of the children: how many allocations there
+ * were, how many of their failures were tried, without harm, refused, killed and the first that
+ * was, wrong and the first that was. Who does not end with 0 must say one line; with FAULT_SILENT,
+ * not who is killed. A child goes on in FOLDER.N, a copy of the working folder, which stays if the
+ * child ends with 0: what it has made must be right. The program must have one thread, and nothing
+ * open but what is in that folder. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -40,37 +39,16 @@ extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t n);
 extern void *__libc_memalign(size_t align, size_t n);
 
-static enum { NONE, MEMORY, FORKS, ERROR, SHORT, KILL, TORN } kind;
+static enum { NONE, MEMORY, ERROR, SHORT, KILL, TORN } kind;
 static int error_number;
-static atomic_long at, memory_calls, file_calls;
+static atomic_long at, first, memory_calls, file_calls;
 
 #define REAL(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-enum { MOST_CALLS = 1 << 17, DEPTH = 32 };
+enum { MOST_CALLS = 1 << 17 };
 static char letters[MOST_CALLS];
-static uint64_t stacks[MOST_CALLS];
-static const char *stacks_path;
-static _Thread_local int busy; /* the unwinder may allocate */
-
-/* Libraries are loaded at pages, so the low bits of an address are the same in every process. */
-static uint64_t stack_number(void)
-{
-    void *frames[DEPTH];
-    uint64_t hash = 1469598103934665603u;
-    int n = backtrace(frames, DEPTH);
-    for (int i = 2; i < n; i++) hash = (hash ^ ((uintptr_t)frames[i] & 0xfff)) * 1099511628211u;
-    return hash;
-}
-
-static void note_stack(long n)
-{
-    if (!stacks_path || busy || n > MOST_CALLS) return;
-    busy = 1;
-    stacks[n - 1] = stack_number();
-    busy = 0;
-}
 
 static void tell_files(void)
 {
@@ -82,24 +60,12 @@ static void tell_files(void)
     (void)written;
 }
 
-static void tell_stacks(void)
-{
-    long n = memory_calls;
-    if (!stacks_path) return;
-    busy = 1;
-    FILE *f = fopen(stacks_path, "w");
-    for (long i = 0; f && i < n && i < MOST_CALLS; i++)
-        fprintf(f, "%llu\n", (unsigned long long)stacks[i]);
-    if (f) fclose(f);
-}
-
 static void tell_tally(void);
 
 __attribute__((destructor)) static void tell(void)
 {
     tell_tally();
     tell_files();
-    tell_stacks();
 }
 
 __attribute__((constructor)) static void prepare(void)
@@ -107,85 +73,150 @@ __attribute__((constructor)) static void prepare(void)
     static const struct {
         const char *name;
         int kind, error;
-    } kinds[] = {{"memory", MEMORY, 0},     {"forks", FORKS, 0},       {"EIO", ERROR, EIO},
-                 {"ENOSPC", ERROR, ENOSPC}, {"ESTALE", ERROR, ESTALE}, {"short", SHORT, 0},
-                 {"kill", KILL, 0},         {"torn", TORN, 0}};
+    } kinds[] = {{"memory", MEMORY, 0},     {"EIO", ERROR, EIO}, {"ENOSPC", ERROR, ENOSPC},
+                 {"ESTALE", ERROR, ESTALE}, {"short", SHORT, 0}, {"kill", KILL, 0},
+                 {"torn", TORN, 0}};
     const char *fault = getenv("FAULT"), *colon = fault ? strchr(fault, ':') : NULL;
     for (size_t i = 0; colon && i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].name) == (size_t)(colon - fault) &&
             !strncmp(fault, kinds[i].name, (size_t)(colon - fault))) {
             error_number = kinds[i].error;
-            at = strtol(colon + 1, NULL, 10);
+            char *end;
+            at = strtol(colon + 1, &end, 10);
+            first = *end == ':' ? strtol(end + 1, NULL, 10) : 0;
             kind = (unsigned)kinds[i].kind;
         }
-    busy = 1;
-    stack_number(); /* the first one loads a library */
-    busy = 0;
-    stacks_path = getenv("FAULT_STACKS");
     memory_calls = file_calls = 0;
+}
+
+/* ---- folders of children --------------------------------------------------------------------- */
+
+static void copy_file(int from, int to)
+{
+    static char bytes[1 << 16];
+    for (ssize_t n; (n = read(from, bytes, sizeof bytes)) > 0;)
+        if (write(to, bytes, (size_t)n) != n) _exit(125);
+    close(from);
+    close(to);
+}
+
+/* Copies an open folder, and what is below it, into a new one. */
+static void copy_folder(DIR *from, const char *to)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (!from || mkdir(to, 0755)) _exit(125);
+    for (struct dirent *e; (e = readdir(from));) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        snprintf(path, sizeof path, "%s/%s", to, e->d_name);
+        int fd = openat(dirfd(from), e->d_name, O_RDONLY);
+        if (fd < 0 || fstat(fd, &st)) _exit(125);
+        if (S_ISDIR(st.st_mode))
+            copy_folder(fdopendir(fd), path);
+        else
+            copy_file(fd, open(path, O_WRONLY | O_CREAT | O_EXCL, 0644));
+    }
+    closedir(from);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+    (void)st;
+    (void)type;
+    (void)f;
+    return remove(path);
+}
+
+/* What is open in the folder `from` is the same file of the folder `to` from now on. */
+static void move_descriptors(const char *from, const char *to)
+{
+    char link[64], path[PATH_MAX], moved[2 * PATH_MAX];
+    size_t length = strlen(from);
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(link, path, sizeof path - 1);
+        if (n <= (ssize_t)length || strncmp(path, from, length) || path[length] != '/') continue;
+        path[n] = 0;
+        snprintf(moved, sizeof moved, "%s%s", to, path + length);
+        int flags = fcntl(fd, F_GETFL), fresh = open(moved, flags & (O_ACCMODE | O_APPEND));
+        if (fresh < 0) continue; /* it was deleted */
+        lseek(fresh, lseek(fd, 0, SEEK_CUR), SEEK_SET);
+        dup2(fresh, fd);
+        close(fresh);
+    }
+}
+
+static void move_into(const char *to)
+{
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here)) _exit(125);
+    copy_folder(opendir("."), to);
+    move_descriptors(here, to);
+    if (chdir(to)) _exit(125);
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-enum { PATIENCE = 30, MOST_TEXT = 1 << 14 }; /* seconds; bytes of output */
+enum { PATIENCE = 30 }; /* seconds */
 
 static struct {
-    long tried, unharmed, refused, killed, wrong, first_wrong;
+    long tried, unharmed, refused, killed, first_killed, wrong, first_wrong;
 } tally;
 
-/* What was written into a file in memory. */
-static size_t read_back(int fd, char *out)
+static int is_one_line(const char *folder)
 {
-    ssize_t n = pread(fd, out, MOST_TEXT, 0);
-    return n > 0 ? (size_t)n : 0;
-}
-
-static int is_right(int fd)
-{
-    static char right[MOST_TEXT], got[MOST_TEXT];
-    int file = (int)syscall(SYS_openat, AT_FDCWD, getenv("FAULT_RIGHT"), O_RDONLY);
-    size_t n = read_back(file, right);
-    syscall(SYS_close, file);
-    return n && read_back(fd, got) == n && !memcmp(got, right, n);
-}
-
-static int is_one_line(int fd)
-{
-    static char said[MOST_TEXT];
-    size_t n = read_back(fd, said), start = n && said[0] == '\n'; /* libgomp's */
+    static char path[PATH_MAX], said[1 << 14];
+    snprintf(path, sizeof path, "%s/err", folder);
+    int fd = open(path, O_RDONLY);
+    ssize_t got = read(fd, said, sizeof said);
+    size_t n = got > 0 ? (size_t)got : 0, start = n && said[0] == '\n'; /* libgomp's */
     char *end = memchr(said + start, '\n', n - start);
+    close(fd);
     return end && end == said + n - 1 && end > said + start;
 }
 
-static void judge(long call, int status, int out, int err)
+static void judge(long call, int status, const char *folder)
 {
     int killed = WIFSIGNALED(status), done = !killed && WEXITSTATUS(status) == 0;
-    int right = done ? is_right(out) : killed || is_one_line(err);
+    int right = done || is_one_line(folder) || (killed && getenv("FAULT_SILENT"));
     tally.tried++;
     tally.killed += killed;
     tally.unharmed += done;
     tally.refused += !killed && !done;
     tally.wrong += !right;
+    if (killed && !tally.first_killed) tally.first_killed = call;
     if (!right && !tally.first_wrong) tally.first_wrong = call;
+    if (!done) nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Returns 1 in a child, which prints into memory; 0 in the parent, when the child has ended. The
- * bare call skips handlers of forks: FANS refuses its handles after one. */
+/* Returns 1 in a child; 0 in the parent, when the child has ended. The bare call skips handlers of
+ * forks: FANS refuses its handles after one. */
 static int try_child(long call)
 {
-    int out = memfd_create("out", 0), err = memfd_create("err", 0), status;
+    char folder[PATH_MAX];
+    int status;
+    if (!getcwd(folder, sizeof folder - 32)) return 0;
+    snprintf(folder + strlen(folder), 32, ".%ld", call);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
-        dup2(out, STDOUT_FILENO);
-        dup2(err, STDERR_FILENO);
-        kind = NONE;
+        move_into(folder);
         unsetenv("FAULT_TALLY");
         alarm(PATIENCE);
         return 1;
     }
-    if (child > 0 && waitpid(child, &status, 0) == child) judge(call, status, out, err);
-    syscall(SYS_close, out);
-    syscall(SYS_close, err);
+    if (child > 0 && waitpid(child, &status, 0) == child) judge(call, status, folder);
+    return 0;
+}
+
+/* Nothing fails or counts meanwhile; a child has had its failure. */
+static int fails_in_child(long call)
+{
+    int before = errno, here;
+    kind = NONE;
+    if ((here = try_child(call))) return 1;
+    kind = MEMORY;
+    memory_calls = call;
+    errno = before;
     return 0;
 }
 
@@ -193,28 +224,21 @@ static void tell_tally(void)
 {
     const char *path = getenv("FAULT_TALLY");
     long calls = memory_calls;
-    if (!path || kind != FORKS) return;
+    if (!path || kind != MEMORY) return;
     kind = NONE;
     FILE *f = fopen(path, "w");
     if (!f) return;
-    fprintf(f, "%ld %ld %ld %ld %ld %ld %ld\n", calls, tally.tried, tally.unharmed, tally.refused,
-            tally.killed, tally.wrong, tally.first_wrong);
+    fprintf(f, "%ld %ld %ld %ld %ld %ld %ld %ld\n", calls, tally.tried, tally.unharmed,
+            tally.refused, tally.killed, tally.first_killed, tally.wrong, tally.first_wrong);
     fclose(f);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int fails_at(long n)
-{
-    if (kind == FORKS) return n % at == 0 && try_child(n);
-    return kind == MEMORY && n == at;
-}
-
 static int out_of_memory(void)
 {
     long n = ++memory_calls;
-    note_stack(n);
-    if (!fails_at(n)) return 0;
+    if (kind != MEMORY || n % at != first % at || !fails_in_child(n)) return 0;
     errno = ENOMEM;
     return 1;
 }
@@ -254,7 +278,7 @@ static int strikes(int fd, char letter)
     if (fd >= 0 && fd <= 2) return 0;
     long n = ++file_calls;
     if (n <= MOST_CALLS) letters[n - 1] = letter;
-    if (kind <= FORKS || n != at) return 0;
+    if (kind <= MEMORY || n != at) return 0;
     if (kind == KILL) kill(getpid(), SIGKILL);
     return 1;
 }

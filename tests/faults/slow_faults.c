@@ -1,7 +1,6 @@
 /* slow_faults.c - every call of a file fails, for a method without a model, one with, and a
- * recurrent one, and every fifth for two more; an allocation from every chain of callers, or with
- * FAULTS=all every single one; and every one of a program that uses
- * the C interface. */
+ * recurrent one, and every fifth for two more; and every allocation of some commands and of a
+ * program that uses the C interface. FAULTS_OF chooses, and FAULTS_PART. */
 #include "faults.h"
 
 static void files_that_fail_lose_nothing(void **state)
@@ -17,21 +16,13 @@ static void files_that_fail_lose_nothing(void **state)
 static void exit_status_0_is_for_the_right_result(void **state)
 {
     (void)state;
-    const char *share = getenv("FAULTS");
-    faults_of_memories(share && !strcmp(share, "all") ? ALL : STACKS);
-}
-
-static void programs_are_told_the_truth(void **state)
-{
-    (void)state;
-    faults_of_interfaces(1);
+    faults_of_memories(false);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_status_0_is_for_the_right_result),
-        cmocka_unit_test(programs_are_told_the_truth),
         cmocka_unit_test(files_that_fail_lose_nothing),
     };
     return faults_main(tests, COUNT(tests), argc, argv);
