@@ -12,6 +12,11 @@ enum { EXTREME_FROM = 120, EXTREME_MORE = 40 }; /* steps before and after the re
 static const char EXTREME_TASK[] = "[train]\nepisodes = 12\n[env]\nname = %s\nhorizon = 25\n%s";
 static const char EXTREME_CHANGE[] =
     "[change.gravity]\nclock = episode\nfunction = walk\noffset = 10\nlow = 5\nhigh = 15\n";
+static const char EXTREME_POINTS[] = "[change.gravity]\nclock = random\nrate = 0.05\nfunction = "
+                                     "uniform\nlow = 5\nhigh = 15\n[train]\ntold = nothing\n";
+static const char EXTREME_PIXELS[] =
+    "pixels = true\n[change.length]\nclock = episode\nfunction = walk\noffset = 1\nlow = 0.5\n"
+    "high = 1.5\n[pixels]\nchannels = 3\nfeatures = 5\nframes = 2\nshift = 2\n";
 
 static const double EXTREME_REALS[] = {NAN, INFINITY, -INFINITY, DBL_MAX, -FLT_MAX, -1, 0, 1e30};
 static const int64_t EXTREME_COUNTS[] = {INT64_MIN, INT64_MIN + 1,    -900,     -5, -1, 0, 1,
@@ -83,15 +88,16 @@ static void extreme_write(const rig *good, const char *kind, const char *folder,
     mem_free(changed);
 }
 
-/* `cases` of them for one algorithm on one environment; returns how many were refused. */
-static int extreme_run(const char *algo, const char *env, int cases)
+/* `cases` of them for one algorithm on one environment, with more of its config; returns how many
+ * were refused. */
+static int extreme_run(const char *algo, const char *env, const char *more_ini, int cases)
 {
     char ini[512], a[64], b[64], kind[128], copy[256];
     rig good, bad;
     rig_stop stop = {EXTREME_FROM}, more = {EXTREME_FROM + EXTREME_MORE};
     rng r = rng_stream(1, algo, 0);
     int refused = 0;
-    snprintf(ini, sizeof ini, EXTREME_TASK, env, strcmp(env, "pendulum") ? "" : EXTREME_CHANGE);
+    snprintf(ini, sizeof ini, EXTREME_TASK, env, more_ini);
     snprintf(kind, sizeof kind, "%s on %s", algo, env);
     const char *folders[] = {rig_folder(a, sizeof a), rig_folder(b, sizeof b)};
     for (int i = 0; i < 2; i++) {
@@ -116,19 +122,30 @@ static int extreme_run(const char *algo, const char *env, int cases)
     return refused;
 }
 
-static void extreme_one(const char *algo, const char *env, int cases)
+static void extreme_one(const char *algo, const char *env, const char *what, const char *more,
+                        int cases)
 {
     alarm(120 + 2 * (unsigned)cases); /* nothing waits for ever */
-    int refused = extreme_run(algo, env, cases);
-    print_message("%s on %s: %d of %d refused\n", algo, env, refused, cases);
-    note_result("extreme.csv", "algorithm,environment,checkpoints,refused", "%s,%s,%d,%d\n", algo,
-                env, cases, refused);
+    int refused = extreme_run(algo, env, more, cases);
+    print_message("%s on %s%s: %d of %d refused\n", algo, env, what, refused, cases);
+    note_result("extreme.csv", "algorithm,environment,checkpoints,refused", "%s,%s%s,%d,%d\n", algo,
+                env, what, cases, refused);
 }
 
-/* Every algorithm on the pendulum, and the environments with the most state. */
+/* Every algorithm on the pendulum, also where nobody is told of changes, and where cameras see it;
+ * and the environments with the most state. */
 static void extreme_all(int cases)
 {
     static const char *const envs[] = {"minitaur", "half_cheetah", "sawyer_peg", "fnmdp"};
-    for (int i = 0; i < algo_count(); i++) extreme_one(algo_at(i)->name, "pendulum", cases);
-    for (size_t i = 0; i < COUNT(envs); i++) extreme_one("random", envs[i], cases / 2);
+    static const char *const see[] = {"sac", "oracle", "stack"};
+    for (int i = 0; i < algo_count(); i++)
+        extreme_one(algo_at(i)->name, "pendulum", "", EXTREME_CHANGE, cases);
+    for (size_t i = 0; i < COUNT(envs); i++) extreme_one("random", envs[i], "", "", cases / 2);
+    for (size_t i = 0; i < COUNT(see); i++)
+        extreme_one(see[i], "pendulum", " from pixels", EXTREME_PIXELS, cases / 4);
+    extreme_one("fans", "pendulum", " told of nothing", EXTREME_POINTS, cases / 2);
+    extreme_one("sac", "pendulum", " told of nothing", EXTREME_POINTS, cases / 4);
+    rig_doubts = true;
+    extreme_one("fans", "pendulum", " with doubt", EXTREME_CHANGE, cases / 2);
+    rig_doubts = false;
 }
