@@ -3,6 +3,7 @@
 given another folder such as results/hardening-2, those of its entry, as far as it has files."""
 import csv
 import pathlib
+import statistics
 import sys
 
 FOLDER = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "hardening"
@@ -36,9 +37,29 @@ def files():
 
 
 def memory():
+    """One line for a command, whose allocations may have been tried in parts: "one of 8 from 3"."""
+    sums = {}
+    for r in rows("memory.csv"):
+        command, share = r["what"].split("; ")
+        parts = int(share.split()[2]) if share.startswith("one of ") else 0
+        key = command if parts else f"{command}: {share}"
+        s = sums.setdefault(key, [0] * 5)
+        s[0] = max(s[0], int(r["calls"]))
+        for i, name in enumerate(("tried", "unharmed", "refused", "killed")):
+            s[i + 1] += int(r[name])
     table(("command", "allocations", "tried", "right result", "one line", "a signal and one line"),
-          [(r["what"].replace("; ", ": "), r["calls"], r["tried"], r["unharmed"], r["refused"], r["killed"])
-           for r in rows("memory.csv")])
+          [(key, *s) for key, s in sums.items()])
+
+
+def bench():
+    """Ratio after / before, round by round: the median, and from least to most."""
+    ratios = {}
+    for r in rows("bench.csv"):
+        ratios.setdefault(r["step"], []).append(float(r["after"]) / float(r["before"]))
+    everything = [x for list_ in ratios.values() for x in list_]
+    ratios["all"] = everything
+    table(("step", "rounds", "median", "least", "most"),
+          [(k, len(x), f"{statistics.median(x):.3f}", f"{min(x):.3f}", f"{max(x):.3f}") for k, x in ratios.items()])
 
 
 def simple(name, *keys):
@@ -52,13 +73,14 @@ def fuzz():
         s[r["build"]] += int(r["inputs"])
         s["failures"] += int(r["failures"])
     lines = {}
-    for r in rows("coverage.csv"):
+    for r in rows("coverage.csv") if (FOLDER / "coverage.csv").exists() else []:
         s = lines.setdefault(r["target"], [0, 0])
         s[0] += int(r["lines"])
         s[1] += int(r["missed"])
+    reached = {t: f"{100 * (1 - missed / all_):.1f} %" for t, (all_, missed) in lines.items()}
     table(("target", "inputs under ASan and UBSan", "inputs, release", "failures", "lines", "reached"),
-          [(t, f"{s['asan']:,}", f"{s['release']:,}", s["failures"], lines[t][0],
-            f"{100 * (1 - lines[t][1] / lines[t][0]):.1f} %") for t, s in sorted(sums.items())])
+          [(t, f"{s['asan']:,}", f"{s['release']:,}", s["failures"], lines.get(t, ["–"])[0], reached.get(t, "–"))
+           for t, s in sorted(sums.items())])
 
 
 def hostile():
@@ -83,6 +105,9 @@ TABLES = {
     "extreme.csv": lambda: simple("extreme.csv", "algorithm", "environment", "checkpoints", "refused"),
     "fuzz.csv": fuzz,
     "hostile.csv": hostile,
+    "bench.csv": bench,
+    "tests.csv": lambda: simple("tests.csv", "part", "tests", "seconds", "sum of tests",
+                                "of these for faults and hostile data"),
     "instructions.csv": lambda: simple("instructions.csv", "training", "before", "after", "ratio"),
 }
 
