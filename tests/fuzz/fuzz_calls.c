@@ -2,6 +2,7 @@
  * the choices, byte after byte; each call returns 0, or a code with a line. Runs are in a folder of
  * the machine's, since trainers write into it. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -315,22 +316,12 @@ static void free_all(void)
 
 static void remove_run(void)
 {
-    static const char *const names[] = {"config.ini",
-                                        "command.txt",
-                                        "system.json",
-                                        "result.json",
-                                        "graph.json",
-                                        "metrics.csv",
-                                        "beliefs.csv",
-                                        "segments.csv",
-                                        "checkpoint.safetensors",
-                                        "events.out.tfevents.0000000000.fans"};
-    char path[160];
     if (!*run) return;
-    for (size_t i = 0; i < COUNT(names); i++) {
-        snprintf(path, sizeof path, "%s/%s", run, names[i]);
-        unlink(path);
-    }
+    DIR *d = opendir(run);
+    fuzz_demand(d != NULL, "no folder");
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.') unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
     fuzz_demand(rmdir(run) == 0, "something is left in the run's folder");
     *run = 0;
 }
