@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,17 +14,68 @@
 
 static _Thread_local bool failed; /* an allocation of jansson, since a value was last written */
 
+/* What jansson has taken since it began to parse, so that a failed allocation can end the parser:
+ * jansson 2.14 goes on without the character that it has no memory for, and then asserts, or writes
+ * past the end of a string. */
+static _Thread_local struct {
+    bool begun;
+    jmp_buf end;
+    void **taken;
+    size_t count, capacity;
+} parser;
+
+static bool remember(void *memory)
+{
+    if (parser.count == parser.capacity) {
+        size_t more = 2 * parser.capacity + 64;
+        void **taken = realloc(parser.taken, more * sizeof *taken);
+        if (!taken) return false;
+        parser.taken = taken;
+        parser.capacity = more;
+    }
+    parser.taken[parser.count++] = memory;
+    return true;
+}
+
 static void *take(size_t bytes)
 {
     void *memory = malloc(bytes);
-    failed = failed || !memory;
-    return memory;
+    if (memory && (!parser.begun || remember(memory))) return memory;
+    free(memory);
+    failed = true;
+    if (parser.begun) longjmp(parser.end, 1);
+    return NULL;
+}
+
+/* Mostly of what was taken last. */
+static void give(void *memory)
+{
+    for (size_t i = parser.count; memory && i-- > 0;)
+        if (parser.taken[i] == memory) {
+            parser.taken[i] = parser.taken[--parser.count];
+            break;
+        }
+    free(memory);
+}
+
+/* NULL where the text is no JSON, or an allocation failed. */
+static json_t *parse(const void *bytes, size_t n, json_error_t *why)
+{
+    json_t *value = NULL;
+    parser.begun = true;
+    if (!setjmp(parser.end))
+        value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, why);
+    else
+        while (parser.count > 0) free(parser.taken[--parser.count]);
+    free(parser.taken);
+    memset(&parser, 0, sizeof parser);
+    return value;
 }
 
 /* Before main, so that no value is older. */
 __attribute__((constructor)) static void watch_memory(void)
 {
-    json_set_alloc_funcs(take, free);
+    json_set_alloc_funcs(take, give);
 }
 
 static bool has_failed(void)
@@ -88,6 +140,15 @@ int json_add_line(text *out, const json_t *value)
     return 0;
 }
 
+int json_parse(json_t **out, const void *bytes, size_t n, json_error_t *why)
+{
+    *out = parse(bytes, n, why);
+    if (!has_failed()) return *out ? 0 : FANS_EFORMAT;
+    json_decref(*out);
+    *out = NULL;
+    return fans_fail(FANS_ENOMEM, "out of memory while reading JSON");
+}
+
 int json_read_file(json_t **out, const char *path)
 {
     void *bytes;
@@ -95,14 +156,10 @@ int json_read_file(json_t **out, const char *path)
     int rc = os_read_file(&bytes, &n, path);
     if (rc < 0) return rc;
     json_error_t why;
-    json_t *value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &why);
+    rc = json_parse(out, bytes, n, &why);
     mem_free(bytes);
-    if (has_failed()) {
-        json_decref(value);
-        return fans_fail(FANS_ENOMEM, "%s: out of memory while reading JSON", path);
-    }
-    if (!value)
+    if (rc == FANS_ENOMEM) return fans_fail_within(rc, "%s", path);
+    if (rc < 0)
         return fans_fail(FANS_EFORMAT, "%s, line %d: not valid JSON: %s", path, why.line, why.text);
-    *out = value;
     return 0;
 }

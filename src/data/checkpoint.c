@@ -248,7 +248,8 @@ static int open_file(opened *f, const char *path)
         return damaged(path, "its header is longer than the file: truncated, or not safetensors");
     f->data = 8 + (size_t)n;
     json_error_t why;
-    f->header = json_loadb(f->bytes + 8, n, JSON_REJECT_DUPLICATES, &why);
+    rc = json_parse(&f->header, f->bytes + 8, n, &why);
+    if (rc == FANS_ENOMEM) return fans_fail_within(rc, "%s", path);
     if (!json_is_object(f->header)) return damaged(path, "its header is not JSON");
     return check_crc(f, path);
 }

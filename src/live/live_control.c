@@ -112,9 +112,12 @@ static int obey(live *l, json_t *asked)
 int live_control(live *l, const char *body, size_t bytes)
 {
     json_error_t why;
-    json_t *asked = json_loadb(body, bytes, JSON_REJECT_DUPLICATES, &why);
-    int rc = json_check();
-    if (rc == 0) rc = asked ? obey(l, asked) : fans_fail(FANS_EINVAL, "not valid JSON");
+    json_t *asked;
+    int rc = json_parse(&asked, body, bytes, &why);
+    if (rc == 0)
+        rc = obey(l, asked);
+    else if (rc == FANS_EFORMAT)
+        rc = fans_fail(FANS_EINVAL, "not valid JSON");
     json_decref(asked);
     l->news++;
     return rc;

@@ -365,13 +365,14 @@ static int read_system(record *r)
 {
     int rc = 0;
     TRY(read_text(r, "system.json", &r->system, false));
-    json_t *system = r->system ? json_loads(r->system, 0, NULL) : NULL;
-    const char *commit = json_string_value(json_object_get(system, "commit"));
+    json_error_t why;
+    if (r->system && json_parse(&r->machine, r->system, strlen(r->system), &why) == FANS_ENOMEM)
+        TRY(FANS_ENOMEM);
+    const char *commit = json_string_value(json_object_get(r->machine, "commit"));
     if (commit) {
         r->commit = mem_text(commit);
         rc = r->commit ? add_setting(r, (setting){"system", "commit", r->commit}) : FANS_ENOMEM;
     }
-    json_decref(system);
 out:
     return rc;
 }
@@ -401,6 +402,7 @@ void record_free(record *r)
     mem_free(r->config);
     mem_free(r->command);
     mem_free(r->system);
+    json_decref(r->machine);
     mem_free(r->lines);
     mem_free(r->commit);
     mem_free(r->settings);

@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "base/evals.h"
+#include "base/json.h"
 #include "base/os.h"
 #include "base/since.h"
 #include "report/findings.h"
@@ -33,6 +34,7 @@ typedef struct record {
     char *path;
     os_identity id;                  /* which folder it is, whatever its path */
     char *config, *command, *system; /* as in the folder; the last two may be NULL */
+    json_t *machine;                 /* `system` parsed; NULL where it is no JSON */
     char *lines;                     /* the config once more, cut into settings */
     char *commit;                    /* of the program; NULL where it is not known */
     setting *settings;               /* and ("system", "commit") */

@@ -161,7 +161,6 @@ static json_t *system_json(const json_t *system, const char *key)
 
 json_t *store_pack(const store_name *name, const record *r)
 {
-    json_t *system = r->system ? json_loads(r->system, 0, NULL) : NULL;
     json_t *run =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "id", name->id,
                   "config", name->config, "algo", name->algo, "preset", name->preset, "settings",
@@ -171,10 +170,9 @@ json_t *store_pack(const store_name *name, const record *r)
                   json_number(r->time), "command", command_json(r->command));
     static const char *const machine[] = {"commit", "cpu", "cores", "device", "precision"};
     for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
-        json_object_set_new(run, machine[i], system_json(system, machine[i]));
+        json_object_set_new(run, machine[i], system_json(r->machine, machine[i]));
     json_object_set_new(run, "curve", curve_json(r));
     if (r->evals.count > 0) json_object_set_new(run, "evals", evals_json(&r->evals));
-    json_decref(system);
     return run;
 }
 

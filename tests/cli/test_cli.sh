@@ -98,7 +98,7 @@ refuses 2 "--precision double: not one of fp32, tf32 and bf16" train "$configs/p
 refuses 2 "--precision tf32 needs a GPU: --device cuda" train "$configs/pendulum.ini" --device cpu --precision tf32 --out "$runs"
 CUDA_VISIBLE_DEVICES='' refuses 1 "--precision bf16 needs a GPU: no GPU: " train "$configs/pendulum.ini" --precision bf16 --out "$runs"
 refuses 2 "--set env.pixels: fnmdp has no camera; set it to false" train "$configs/fnmdp.ini" --set env.pixels=true --out "$runs"
-refuses 1 "lilac learns from the state, not from pixels; set env.pixels = false, or use sac, oracle or stack" \
+refuses 1 "lilac learns from the state, not from pixels; set env.pixels = false, or use sac, oracle, stack, zeus or fans" \
     train "$configs/pendulum_pixels.ini" --algo lilac --out "$runs"
 refuses 2 "--set pixels.frame: [pixels]: unknown key 'frame'; did you mean 'frames'?" \
     train "$configs/pendulum_pixels.ini" --set pixels.frame=2 --out "$runs"

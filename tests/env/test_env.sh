@@ -44,7 +44,8 @@ refuses 2 "--set env.fualt: [env]: unknown key 'fualt'; did you mean 'fault'?" c
 printf '[env]\nname = ./custom_env.so\nhorizon = 20\n' >"$folder/own.ini"
 (cd "$plugins" && "$fans" train "$folder/own.ini" --algo random --steps 40 --quiet --out "$folder/own" >/dev/null 2>&1) ||
     complain "a task of one's own is not trained"
-refuses 1 "$folder/own/seed-0/config.ini, line 14: names the library $plugins/custom_env.so" eval "$folder/own"
+line=$(grep -n "^name = $plugins" "$folder/own/seed-0/config.ini" | cut -d: -f1)
+refuses 1 "$folder/own/seed-0/config.ini, line $line: names the library $plugins/custom_env.so" eval "$folder/own"
 accepts "over 2 episodes" eval "$folder/own" --episodes 2 --plugin "$plugins/custom_env.so"
 
 # a library that was built anew with other factors does not resume the run
