@@ -78,7 +78,7 @@ FANS_API void fans_log_to(fans_log_sink *sink, void *user);
 typedef struct fans_option_info {
     size_t size;
     const char *key;     /* "sac.lr" */
-    const char *kind;    /* "number", "whole number", "true or false", "choice", "text" */
+    const char *kind;    /* "number", "whole number", "true or false", "choice", "text", "list" */
     const char *initial; /* its default */
     const char *range;   /* "1e-08 to 1", "a|b|c", or "" */
     const char *help;

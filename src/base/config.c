@@ -88,6 +88,12 @@ typedef struct reading {
     config *c;
     const char *rest; /* of the text */
     int layer, line, rc;
+    int pieces;    /* that libinih was handed: lines, or parts of long ones */
+    size_t most;   /* characters of a piece */
+    bool open;     /* the last value ended in a comma: it may go on */
+    bool goes_on;  /* this piece is part of the value before it */
+    bool unbroken; /* the rest of this line is to come */
+    int gap;       /* blanks before this piece, where it is such a rest */
 } reading;
 
 static int add_entry(reading *r, const char *section, const char *key, const char *value)
@@ -116,30 +122,70 @@ static int add_entry(reading *r, const char *section, const char *key, const cha
     return 0;
 }
 
+/* Appends a piece to the value that ended in a comma. */
+static int extend_entry(reading *r, const char *more)
+{
+    entry *e = &r->c->entries[r->c->count - 1];
+    size_t size = strlen(e->value) + (size_t)r->gap + strlen(more) + 1;
+    char at[512], *both;
+    if (size > OPTION_LIST)
+        return fans_fail(FANS_EFORMAT, "%s: '%s' is longer than %d characters",
+                         place(r->c, r->layer, r->line, at, sizeof at), e->key, OPTION_LIST - 1);
+    if (!(both = mem_alloc(size))) return FANS_ENOMEM;
+    snprintf(both, size, "%s%*s%s", e->value, r->gap, "", more);
+    mem_free(e->value);
+    e->value = both;
+    return 0;
+}
+
 static int on_entry(void *user, const char *section, const char *key, const char *value)
 {
     reading *r = user;
-    if (r->rc == 0) r->rc = add_entry(r, section, key, value);
+    size_t n = strlen(value);
+    if (r->rc == 0)
+        r->rc = r->goes_on ? extend_entry(r, value) : add_entry(r, section, key, value);
+    r->open = n > 0 && value[n - 1] == ',';
     return r->rc == 0;
 }
 
-/* Hands libinih one line at a time, which is how we know its number. Strips indentation, because
- * libinih takes an indented line as a continuation of the value before it. */
+/* How much of a line of n characters libinih can take: all of it, or a list up to a comma. */
+static size_t piece(const char *line, size_t n, size_t most)
+{
+    if (n <= most) return n;
+    while (most > 0 && line[most - 1] != ',') most--;
+    return most;
+}
+
+static bool is_comment(const char *line)
+{
+    return *line == '#' || *line == ';';
+}
+
+/* Hands libinih one line at a time, which is how we know its number, or a long one in pieces.
+ * libinih takes an indented line as part of the value before it. Here indentation means nothing: a
+ * list goes on where the line before it ends in a comma. */
 static char *next_line(char *out, int size, void *stream)
 {
     reading *r = stream;
     if (r->rc < 0 || !*r->rest) return NULL;
-    r->rest += strspn(r->rest, " \t");
-    size_t n = strcspn(r->rest, "\n");
-    r->line++;
-    if (n + 2 > (size_t)size) {
-        r->rc = fans_fail(FANS_EFORMAT, "%s, line %d: longer than %d characters",
-                          r->c->layers[r->layer].name, r->line, size - 2);
+    size_t blanks = strspn(r->rest, " \t"), n = strcspn(r->rest += blanks, "\n");
+    r->gap = r->unbroken ? (int)blanks : 1;
+    bool comment = is_comment(r->rest);
+    r->most = (size_t)size - 3; /* less an indent, a newline and a zero */
+    size_t taken = comment ? n : piece(r->rest, n, r->most);
+    r->pieces++;
+    r->line += !r->unbroken;
+    if ((taken == 0 && n > 0) || (r->unbroken && (comment || !r->open))) {
+        r->rc = fans_fail(FANS_EFORMAT, "%s, line %d: longer than %zu characters, and no list",
+                          r->c->layers[r->layer].name, r->line, r->most);
         return NULL;
     }
-    memcpy(out, r->rest, n);
-    memcpy(out + n, "\n", 2);
-    r->rest += n + (r->rest[n] == '\n');
+    r->goes_on = r->open && !comment && *r->rest != '[';
+    r->open &= comment;
+    r->unbroken = taken < n;
+    snprintf(out, (size_t)size, "%s%.*s\n", r->goes_on ? " " : "", comment ? 0 : (int)taken,
+             r->rest);
+    r->rest += taken + (r->rest[taken] == '\n');
     return out;
 }
 
@@ -153,19 +199,30 @@ static int begin_layer(config *c, const char *name, reading *r)
     return 0;
 }
 
+/* The line of a piece that libinih did not understand. */
+static int line_of_piece(config *c, const char *ini, size_t most, int wanted)
+{
+    char line[1024];
+    reading r = {.c = c, .rest = ini};
+    do {
+        r.open = true;
+    } while (next_line(line, (int)most + 3, &r) && r.pieces < wanted);
+    return r.line;
+}
+
 int config_add_text(config *c, const char *name, const char *ini)
 {
     reading r;
     int rc = begin_layer(c, name, &r);
     if (rc < 0) return rc;
     r.rest = ini;
-    int bad_line = ini_parse_stream(next_line, &r, on_entry, &r);
-    bool refused = r.rc < 0 && (bad_line <= 0 || bad_line == r.line);
+    int bad = ini_parse_stream(next_line, &r, on_entry, &r);
+    bool refused = r.rc < 0 && (bad <= 0 || bad == r.pieces);
     if (refused) return r.rc;
-    if (bad_line > 0)
+    if (bad > 0)
         return fans_fail(FANS_EFORMAT, "%s, line %d: neither '[section]' nor 'key = value'", name,
-                         bad_line);
-    return bad_line < 0 ? fans_fail(FANS_ENOMEM, "%s: out of memory", name) : 0;
+                         line_of_piece(c, ini, r.most, bad));
+    return bad < 0 ? fans_fail(FANS_ENOMEM, "%s: out of memory", name) : 0;
 }
 
 /* Text only, so that messages can quote from it. */

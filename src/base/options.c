@@ -19,9 +19,15 @@ static const void *field_const(const option *o, const void *options)
     return (const char *)options + o->offset;
 }
 
-static void put_text(void *to, const char *from)
+/* Of a text's or a list's field. */
+static size_t room(const option *o)
 {
-    snprintf(to, OPTION_TEXT, "%s", from);
+    return o->kind == FANS_OPTION_NUMBERS ? OPTION_LIST : OPTION_TEXT;
+}
+
+static void put_text(const option *o, void *to, const char *from)
+{
+    snprintf(to, room(o), "%s", from);
 }
 
 void options_default(const option_group *g, void *options)
@@ -41,7 +47,8 @@ void options_default(const option_group *g, void *options)
             *(bool *)at = o->initial != 0;
             break;
         case FANS_OPTION_STRING:
-            put_text(at, o->words);
+        case FANS_OPTION_NUMBERS:
+            put_text(o, at, o->words);
             break;
         }
     }
@@ -72,6 +79,10 @@ void option_print_range(const option *o, text *out)
     case FANS_OPTION_STRING:
         text_add(out, "a line of at most %d characters without ' ;'", OPTION_TEXT - 1);
         break;
+    case FANS_OPTION_NUMBERS:
+        text_add(out, "at most %d characters; goes on after a comma at the end of a line",
+                 OPTION_LIST - 1);
+        break;
     }
 }
 
@@ -81,7 +92,8 @@ const char *option_kind(const option *o)
                                         [FANS_OPTION_INT] = "whole number",
                                         [FANS_OPTION_FLAG] = "true or false",
                                         [FANS_OPTION_CHOICE] = "choice",
-                                        [FANS_OPTION_STRING] = "text"};
+                                        [FANS_OPTION_STRING] = "text",
+                                        [FANS_OPTION_NUMBERS] = "list"};
     return kinds[o->kind];
 }
 
@@ -112,10 +124,10 @@ static int parse_flag(const char *value, bool *out)
 }
 
 /* Does a text survive being written as "key = text" and read back? */
-static bool reads_back(const char *value)
+static bool reads_back(const option *o, const char *value)
 {
     size_t n = strlen(value);
-    if (n >= OPTION_TEXT || (n > 0 && (value[0] == ' ' || value[n - 1] == ' '))) return false;
+    if (n >= room(o) || (n > 0 && (value[0] == ' ' || strchr(" ,", value[n - 1])))) return false;
     for (size_t i = 0; i < n; i++) {
         if ((unsigned char)value[i] < 32 || value[i] == 127) return false;
         if (value[i] == ';' && (i == 0 || value[i - 1] == ' ')) return false; /* a comment */
@@ -161,8 +173,9 @@ static int parse(const option *o, void *at, const char *value)
         }
         return -1;
     case FANS_OPTION_STRING:
-        if (!reads_back(value)) return -1;
-        put_text(at, value);
+    case FANS_OPTION_NUMBERS:
+        if (!reads_back(o, value)) return -1;
+        put_text(o, at, value);
         return 0;
     }
     return -1;
@@ -209,6 +222,7 @@ static void print_value(const option *o, const void *options, text *out)
         text_add(out, "%s", option_word(o->words, *(const int *)at, word, sizeof word));
         break;
     case FANS_OPTION_STRING:
+    case FANS_OPTION_NUMBERS:
         text_add(out, "%s", (const char *)at);
         break;
     }
@@ -220,7 +234,7 @@ void option_print_initial(const option *o, text *out)
         double real;
         int integer;
         bool flag;
-        char string[OPTION_TEXT];
+        char string[OPTION_LIST];
     } at;
     option alone = *o;
     alone.offset = 0;

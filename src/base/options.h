@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "fans/options.h"
 
-enum { OPTION_TEXT = FANS_OPTION_TEXT };
+enum { OPTION_TEXT = FANS_OPTION_TEXT, OPTION_LIST = FANS_OPTION_LIST };
 typedef fans_option option;
 typedef fans_option_group option_group;
 #define OPTIONS_STRUCT FANS_OPTIONS_STRUCT
@@ -23,7 +23,7 @@ void options_dump(const option_group *g, const char *section, const void *option
 /* Appends the default of one option as it is written in a config file. */
 void option_print_initial(const option *o, text *out);
 
-/* "number", "whole number", "true or false", "choice" or "text" */
+/* "number", "whole number", "true or false", "choice", "text" or "list" */
 const char *option_kind(const option *o);
 
 /* The range or the words that an option takes, for help texts and messages. */

@@ -18,7 +18,7 @@ OPTIONS_GROUP(change_option_group, change_options, "change.*", "how a factor mov
 
 enum { CLOCK_STEP, CLOCK_EPISODE, CLOCK_BLOCK, CLOCK_RANDOM };
 enum { CONSTANT, SINE, COSINE, DAMPED, LINEAR, STEPS, WALK, UNIFORM, CHOICE };
-enum { MOST_NUMBERS = 128, MOST_NAME = 96 };
+enum { MOST_NAME = 96 };
 
 typedef struct rule {
     change_options o;
@@ -26,15 +26,14 @@ typedef struct rule {
     char section[MOST_NAME];
     uint32_t values_stream, points_stream, prelude_stream; /* purposes, by the factor's name */
     double scale, low, high;                               /* the factor's */
-    double numbers[MOST_NUMBERS]; /* choice: values; linear and steps: tick, value pairs */
-    int number_count;
-    double at[MOST_NUMBERS];
-    int at_count;
+    double *numbers; /* choice: values; linear and steps: tick, value pairs */
+    double *at;      /* steps of the changes */
+    int number_count, at_count;
 } rule;
 
 struct schedule {
     rule *rules;
-    size_t count, capacity;
+    size_t count;
     int horizon;
 };
 
@@ -45,12 +44,25 @@ static rng draw(sched_life life, uint32_t purpose, int64_t n)
     return (rng){life.seed, 4 * (uint64_t)n, purpose, (uint32_t)life.index};
 }
 
+/* How many of `count` numbers, each `stride` after the one before, are at most x. They rise. */
+static int count_until(const double *numbers, int count, int stride, double x)
+{
+    int least = 0, most = count;
+    while (least < most) {
+        int middle = (least + most) / 2;
+        if (numbers[middle * stride] <= x)
+            least = middle + 1;
+        else
+            most = middle;
+    }
+    return least;
+}
+
 static bool change_point(const rule *k, sched_life life, int64_t t)
 {
     if (k->at_count > 0) {
-        for (int i = 0; i < k->at_count; i++)
-            if (k->at[i] == (double)t) return true;
-        return false;
+        int n = count_until(k->at, k->at_count, 1, (double)t);
+        return n > 0 && k->at[n - 1] == (double)t;
     }
     rng r = draw(life, k->points_stream, t);
     return rng_uniform(&r) < k->o.rate;
@@ -76,9 +88,7 @@ static int64_t read_clock(const rule *k, sched_life life, const sched_time *now,
 /* The number of the last point at or before tick n; -1 before the first. */
 static int point_before(const rule *k, double n)
 {
-    int i = -1;
-    while (i + 1 < k->number_count / 2 && k->numbers[2 * (i + 1)] <= n) i++;
-    return i;
+    return count_until(k->numbers, k->number_count / 2, 2, n) - 1;
 }
 
 static double within_period(const rule *k, int64_t n)
@@ -197,10 +207,11 @@ bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* Reads "1, 2, 3" (pairs: "0:1, 5:2") into `out`. */
-static int parse_numbers(const char *key, const char *list, bool pairs, double *out, int *count)
+/* Reads "1, 2, 3" (pairs: "0:1, 5:2") into `out`, which the caller frees. */
+static int parse_numbers(const char *key, const char *list, bool pairs, double **out, int *count)
 {
     const char *p = list;
+    size_t capacity = 0;
     *count = 0;
     while (*p) {
         char *end;
@@ -209,11 +220,10 @@ static int parse_numbers(const char *key, const char *list, bool pairs, double *
         end += strspn(end, " \t");
         bool last = !*end && !(pairs && *count % 2 == 0);
         if (end == p || !isfinite(x) || (!last && *end != *wanted) || (*end && !end[1]))
-            return fans_fail(FANS_EINVAL, "%s = %s: not a list such as %s", key, list,
+            return fans_fail(FANS_EINVAL, "%s = %.100s: not a list such as %s", key, list,
                              pairs ? "0:35, 1500:5, 3000:35" : "1, 2, 3");
-        if (*count == MOST_NUMBERS)
-            return fans_fail(FANS_EINVAL, "%s: more than %d numbers", key, MOST_NUMBERS);
-        out[(*count)++] = x;
+        if (mem_grow(out, &capacity, (size_t)*count + 1, sizeof **out) < 0) return FANS_ENOMEM;
+        (*out)[(*count)++] = x;
         p = last ? end : end + 1;
         p += strspn(p, " \t");
     }
@@ -233,12 +243,12 @@ static int load_lists(rule *k)
 {
     const change_options *o = &k->o;
     int rc;
-    if ((rc = parse_numbers("at", o->at, false, k->at, &k->at_count)) < 0) return rc;
+    if ((rc = parse_numbers("at", o->at, false, &k->at, &k->at_count)) < 0) return rc;
     if ((rc = check_rising("at", k->at, k->at_count, 1)) < 0) return rc;
     bool points = o->function == LINEAR || o->function == STEPS;
     if (!points && o->function != CHOICE) return 0;
     const char *key = points ? "points" : "values", *list = points ? o->points : o->values;
-    if ((rc = parse_numbers(key, list, points, k->numbers, &k->number_count)) < 0) return rc;
+    if ((rc = parse_numbers(key, list, points, &k->numbers, &k->number_count)) < 0) return rc;
     if (k->number_count == 0)
         return fans_fail(FANS_EINVAL, "%s is missing, such as %s = %s", key, key,
                          points ? "0:35, 1500:5, 3000:35" : "1, 2, 3");
@@ -348,16 +358,14 @@ out:
 
 int schedule_load(schedule **out, config *c, const fans_env_info *info, const char *env)
 {
-    int rc = 0;
-    const char *section;
+    int rc = 0, rules = 0;
     schedule *s = mem_alloc(sizeof *s);
     if (!s) return FANS_ENOMEM;
     s->horizon = info->horizon;
-    for (int i = 0; (section = config_section(c, "change.", i)); i++) {
-        TRY(mem_grow(&s->rules, &s->capacity, s->count + 1, sizeof *s->rules));
-        TRY(load_rule(&s->rules[s->count], c, section, info, env));
-        s->count++;
-    }
+    while (config_section(c, "change.", rules)) rules++;
+    TRY((s->rules = mem_alloc((size_t)rules * sizeof *s->rules)) ? 0 : FANS_ENOMEM);
+    for (int i = 0; i < rules; i++)
+        TRY(load_rule(&s->rules[s->count++], c, config_section(c, "change.", i), info, env));
     *out = s;
 out:
     if (rc < 0) schedule_free(s);
@@ -367,6 +375,10 @@ out:
 void schedule_free(schedule *s)
 {
     if (!s) return;
+    for (size_t i = 0; i < s->count; i++) {
+        mem_free(s->rules[i].numbers);
+        mem_free(s->rules[i].at);
+    }
     mem_free(s->rules);
     mem_free(s);
 }

@@ -21,7 +21,7 @@
     X(CHOICE, clock, 1, "step|episode|block|random", "when the factor changes")                   \
     X(INT, length, 10, 1, 1000000000, "block: steps per block, counted from the episode's start") \
     X(REAL, rate, 0.01, 0, 1, "random: probability of a change at each lifetime step")            \
-    X(TEXT, at, "", "random: lifetime steps of the changes, instead of a rate: 100, 250")         \
+    X(LIST, at, "", "random: lifetime steps of the changes, instead of a rate: 100, 250")         \
     X(CHOICE, function, 0, "constant|sine|cosine|damped|linear|steps|walk|uniform|choice",        \
       "how the value depends on the clock")                                                       \
     X(REAL, offset, 0, -1e9, 1e9, "constant: value; waves: centre; walk: start")                  \
@@ -31,9 +31,9 @@
     X(FLAG, absolute, false, "sine, cosine: take the absolute value")                             \
     X(REAL, decay, 1.01, 1, 1e9, "damped: the amplitude is divided by this")                      \
     X(INT, decay_every, 10, 1, 1000000000, "damped: ticks between divisions, rounded up")         \
-    X(TEXT, points, "", "linear, steps: tick:value pairs in order: 0:35, 1500:5, 3000:35")        \
+    X(LIST, points, "", "linear, steps: tick:value pairs in order: 0:35, 1500:5, 3000:35")        \
     X(INT, period, 0, 0, 1000000000, "linear, steps: repeat after so many ticks; 0: never")       \
-    X(TEXT, values, "", "choice: values to choose from: 1, 2, 3")                                 \
+    X(LIST, values, "", "choice: values to choose from: 1, 2, 3")                                 \
     X(REAL, low, 0, -1e9, 1e9, "walk, uniform: lower bound")                                      \
     X(REAL, high, 1, -1e9, 1e9, "walk, uniform: upper bound; a walk is reflected at both")        \
     X(REAL, step, 0.1, 0, 1e9, "walk: standard deviation of the step at a tick")                  \

@@ -7,7 +7,8 @@
 #define SAC_OPTIONS(X)                    \
     X(REAL, lr, 3e-4, 0, 1, "rate")       \
     X(INT, batch, 256, 1, 65536, "batch") \
-    X(TEXT, note, "", "note")
+    X(TEXT, note, "", "note")             \
+    X(LIST, at, "", "numbers")
 OPTIONS_STRUCT(sac_options, SAC_OPTIONS)
 static OPTIONS_GROUP(sac_group, sac_options, "sac", "for this test", SAC_OPTIONS);
 
@@ -189,7 +190,58 @@ static void long_lines_are_refused_not_cut(void **state)
     (void)state;
     char ini[1000] = "[sac]\nnote = ";
     memset(ini + strlen(ini), 'x', 300);
-    assert_fails(config_add_text(c, "f.ini", ini), FANS_EFORMAT, "f.ini, line 2: longer than 198");
+    assert_fails(config_add_text(c, "f.ini", ini), FANS_EFORMAT, "f.ini, line 2: longer than 197");
+}
+
+static const char *list_of(const char *ini)
+{
+    config_free(c);
+    assert_int_equal(config_new(&c), 0);
+    assert_int_equal(config_add_text(c, "f.ini", ini), 0);
+    return config_get(c, "sac", "at");
+}
+
+static void a_list_goes_on_after_a_comma(void **state)
+{
+    (void)state;
+    assert_string_equal(list_of("[sac]\nat = 1, ; first\n  2,\n# a comment\n3\nlr = 1\n"), "1, 2, 3");
+    assert_string_equal(config_get(c, "sac", "lr"), "1");
+    assert_string_equal(list_of("[sac]\nat = 1,\n\nlr = 1\n"), "1,");
+    assert_string_equal(list_of("[sac]\nat = 1,\n[env]\nname = a\n"), "1,");
+    assert_string_equal(config_get(c, "env", "name"), "a");
+    assert_fails(config_add_text(c, "g.ini", "[sac]\nat = 1,\n 2\n 3\n"), FANS_EFORMAT,
+                 "g.ini, line 4: neither '[section]' nor 'key = value'");
+}
+
+/* 1,  2,  3 and so on, in one line. */
+static void a_long_list_may_stand_in_one_line(void **state)
+{
+    (void)state;
+    text ini = {0}, dump = {0};
+    sac_options o;
+    text_add(&ini, "[sac]\nat = 1");
+    for (int i = 2; i <= 4000; i++) text_add(&ini, ",  %d", i);
+    text_add(&ini, "\nlr = 0.5\nno key\n");
+    assert_fails(config_add_text(c, "f.ini", ini.s), FANS_EFORMAT, "f.ini, line 4: neither");
+    ini.s[ini.length - strlen("no key\n")] = 0;
+    const char *list = list_of(ini.s);
+    assert_memory_equal(list, ini.s + strlen("[sac]\nat = "), strlen(list));
+    assert_int_equal(config_take(c, sac_group(), "sac", &o), 0);
+    options_dump(sac_group(), "sac", &o, &dump);
+    assert_string_equal(list_of(dump.s), o.at);
+    text_free(&ini);
+    text_free(&dump);
+}
+
+static void a_list_has_an_end(void **state)
+{
+    (void)state;
+    text ini = {0};
+    text_add(&ini, "[sac]\nat = 1");
+    for (int i = 0; i < OPTION_LIST; i++) text_add(&ini, ", 1");
+    assert_fails(config_add_text(c, "f.ini", ini.s), FANS_EFORMAT,
+                 "f.ini, line 2: 'at' is longer than 32767 characters");
+    text_free(&ini);
 }
 
 static void files_that_are_no_config_are_refused(void **state)
@@ -258,6 +310,9 @@ int main(void)
         TEST(errors_name_where_a_value_was_set),
         TEST(settings_must_look_like_settings),
         TEST(long_lines_are_refused_not_cut),
+        TEST(a_list_goes_on_after_a_comma),
+        TEST(a_long_list_may_stand_in_one_line),
+        TEST(a_list_has_an_end),
         TEST(files_that_are_no_config_are_refused),
         TEST(every_allocation_of_a_config_may_fail),
     };

@@ -242,6 +242,27 @@ static void listed_change_points_are_kept(void **state)
     schedule_free(s);
 }
 
+static void measured_points_may_be_many(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    text ini = {0};
+    text_add(&ini, "[change.wind]\nclock = random\nat = ");
+    for (int i = 1; i < N; i++) text_add(&ini, "%d,\n  ", 3 * i);
+    text_add(&ini, "%d\nfunction = linear\npoints = ", 3 * N);
+    for (int i = 0; i < N; i++) text_add(&ini, "%d:%d, ", 2 * i, i % 40);
+    text_add(&ini, "%d:0\n", 2 * N);
+    schedule *s = load(ini.s, NULL);
+    for (life l = begin(s, 1, 50); l.now.t < 3 * N; next(&l)) {
+        int64_t n = l.now.t / 3;
+        assert_int_equal(l.changed, l.now.t > 0 && l.now.t % 3 == 0);
+        double a = (double)(n / 2 % 40), b = n / 2 + 1 == N ? 0 : (double)((n / 2 + 1) % 40);
+        assert_true(l.values[0] == (n % 2 ? (a + b) / 2 : a));
+    }
+    schedule_free(s);
+    text_free(&ini);
+}
+
 static void random_change_points_have_their_rate(void **state)
 {
     (void)state;
@@ -424,6 +445,7 @@ int main(void)
         cmocka_unit_test(segments_follow_the_clocks),
         cmocka_unit_test(steps_tick_at_their_points_only),
         cmocka_unit_test(listed_change_points_are_kept),
+        cmocka_unit_test(measured_points_may_be_many),
         cmocka_unit_test(random_change_points_have_their_rate),
         cmocka_unit_test(joints_are_chosen_evenly),
         cmocka_unit_test(a_walk_has_normal_steps_and_is_reflected),

@@ -16,7 +16,7 @@ static const option_group *const *sections(void)
 
 static int take_all(config *c)
 {
-    _Alignas(16) static char options[1 << 16];
+    _Alignas(16) static char options[1 << 18];
     text rest = {0};
     int rc = 0;
     for (const option_group *const *g = sections(); *g; g++) {
