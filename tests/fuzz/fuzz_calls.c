@@ -9,7 +9,7 @@
 #include "fans/fans.h"
 #include "fuzz.h"
 
-enum { SLOTS = 2, ROWS = 2, OBS = 3, MOST_CALLS = 2000 };
+enum { SLOTS = 2, ROWS = 2, MOST_ROWS = 6, OBS = 3, MOST_CALLS = 2000 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char TASK[] = "[env]\nname = pendulum\nhorizon = 5\n"
@@ -54,28 +54,28 @@ static void *pick(void *kind)
     return way == 2 ? NULL : from[below(SLOTS)];
 }
 
-/* Numbers for all arrays: mostly right. */
+/* Numbers for all arrays: mostly right, and the same for rows that a trainer has more than usual. */
 static const float *numbers(void)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e38, -1e-45};
-    static float x[ROWS * OBS];
-    int way = below(32);
-    for (size_t i = 0; i < COUNT(x); i++) x[i] = (float)between(-2, 2);
-    if (way == 1) x[below(COUNT(x))] = (float)odd[below(COUNT(odd))];
+    static float x[MOST_ROWS * OBS];
+    int way = below(32), n = ROWS * OBS;
+    for (int i = 0; i < MOST_ROWS * OBS; i++) x[i] = i < n ? (float)between(-2, 2) : x[i - n];
+    if (way == 1) x[below(n)] = (float)odd[below(COUNT(odd))];
     return way == 2 ? NULL : x;
 }
 
 static const uint8_t *flags(void)
 {
-    static uint8_t x[ROWS];
+    static uint8_t x[MOST_ROWS];
     int bits = below(16);
-    for (int i = 0; i < ROWS; i++) x[i] = (uint8_t)(bits >> i & 1);
+    for (int i = 0; i < MOST_ROWS; i++) x[i] = (uint8_t)(bits >> i & 1);
     return bits & 8 ? NULL : x;
 }
 
 static float *room(void)
 {
-    static float x[ROWS * OBS];
+    static float x[MOST_ROWS * OBS];
     return below(32) == 1 ? NULL : x;
 }
 
@@ -198,7 +198,7 @@ static int new_trainer(void)
                    .device = "cpu"};
     if (way == 1) t.obs = below(5) - 1;
     if (way == 2) t.size = (size_t)below(60);
-    if (way == 3) t.worlds = below(8) - 1;
+    if (way == 3) t.worlds = below(MOST_ROWS + 2) - 1;
     if (way >= 24) t.factors = way % 4, t.names = names;
     fans_trainer_free(trainers[k]);
     trainers[k] = NULL;
@@ -208,12 +208,12 @@ static int new_trainer(void)
 
 static int observe(fans_trainer *t)
 {
-    static float did[ROWS * OBS], reward[ROWS * OBS];
+    static float did[MOST_ROWS * OBS], reward[MOST_ROWS * OBS];
     const float *x = below(2) ? numbers() : NULL, *y;
     if (x) memcpy(did, x, sizeof did);
     y = numbers();
     if (y) memcpy(reward, y, sizeof reward);
-    uint8_t ended[ROWS];
+    uint8_t ended[MOST_ROWS];
     const uint8_t *terminated = flags();
     if (terminated) memcpy(ended, terminated, sizeof ended);
     const uint8_t *truncated = flags();
@@ -223,7 +223,7 @@ static int observe(fans_trainer *t)
 
 static int use_trainer(void)
 {
-    static const double truth[ROWS * OBS] = {1, -1, 1};
+    static const double truth[MOST_ROWS * OBS] = {1, -1, 1};
     fans_trainer *t = pick(trainers);
     const float *x;
     size_t bytes;
@@ -248,8 +248,8 @@ static int use_trainer(void)
 /* A step as it should be. */
 static int lead_on(void)
 {
-    static const float fine[ROWS * OBS], reward[ROWS];
-    static float action[ROWS * OBS];
+    static const float fine[MOST_ROWS * OBS], reward[MOST_ROWS];
+    static float action[MOST_ROWS * OBS];
     fans_trainer *t = trainers[below(SLOTS)];
     fans_life *l = lives[below(SLOTS)];
     const uint8_t *now = flags();
@@ -280,7 +280,7 @@ static int new_life(void)
 
 static int use_life(void)
 {
-    static float first[ROWS * OBS];
+    static float first[MOST_ROWS * OBS];
     fans_life *l = pick(lives);
     const float *x;
     switch (below(6)) {
