@@ -2,7 +2,7 @@
 # tool.sh - what the tests of the tool share; sourced with the tool's path as $1. A test ends with
 # `exit $bad`.
 set -u
-fans=$1
+fans=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 bad=0
