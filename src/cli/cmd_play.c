@@ -13,6 +13,8 @@
 #include "film/film.h"
 #include "train/players.h"
 
+enum { SLOWLY = 6 }; /* frames of a step in which a change is being noticed */
+
 /* The episodes of one agent. */
 typedef struct tally {
     double gain, *returns;
@@ -70,7 +72,8 @@ static int open_film(playing *g)
                                          .title = title.s,
                                          .lanes = g->count,
                                          .width = g->size,
-                                         .steps = (int64_t)g->episodes * t->info.horizon}));
+                                         .steps = (int64_t)g->episodes * t->info.horizon,
+                                         .slows = g->video_path != NULL}));
     for (int i = 0; i < g->count; i++) TRY(open_lane(g, i));
     const canvas *page = film_page(g->film);
     if (g->video_path &&
@@ -134,7 +137,8 @@ static int shoot(playing *g, int64_t step)
     int rc = 0;
     if (g->video) {
         film_draw(g->film);
-        TRY(video_add(g->video, film_page(g->film)->rgb));
+        for (int n = film_has_news(g->film) ? SLOWLY : 1; n > 0; n--)
+            TRY(video_add(g->video, film_page(g->film)->rgb));
     }
     if (g->still_path && step == g->at) TRY(write_still(g));
 out:

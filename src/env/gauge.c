@@ -12,7 +12,8 @@ static void draw(canvas *c, const gauge *g, int row)
     double zero = 0.68 * c->width, reach = 0.28 * c->width;
     double length = reach * fmax(fmin(g->value / g->most, 1), -1);
     char line[96];
-    snprintf(line, sizeof line, "%s %.2f %s", g->name, g->value, g->unit);
+    double shown = fabs(g->value) < 0.005 ? 0 : g->value; /* not -0.00 */
+    snprintf(line, sizeof line, "%s %.2f %s", g->name, shown, g->unit);
     canvas_text(c, 12 * unit, y + 5 * unit, 11 * unit, g->colour, line);
     canvas_line(c, zero, y - 8 * unit, zero, y + 8 * unit, unit, g->colour);
     if (fabs(length) > unit) canvas_arrow(c, zero, y, zero + length, y, 3.5 * unit, g->colour);

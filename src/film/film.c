@@ -115,6 +115,13 @@ void film_saw(film *f, int i, const uint8_t *pixels, const uint8_t *imagined)
     if (imagined) memcpy(l->imagined, imagined, f->seen);
 }
 
+bool film_has_news(const film *f)
+{
+    for (int i = 0; i < f->s.lanes; i++)
+        if (follow_has_news(&f->lanes[i].follow, FILM_NEWS)) return true;
+    return false;
+}
+
 follow_count film_noticed_of(const film *f, int i)
 {
     return follow_total(&f->lanes[i].follow);

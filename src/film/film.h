@@ -15,6 +15,7 @@ typedef struct film_setup {
     const char *title;
     int lanes, width; /* width of a lane in pixels */
     int64_t steps;    /* at most, of a lane */
+    bool slows;       /* while film_has_news, and says so */
 } film_setup;
 
 int film_new(film **out, const film_setup *s);
@@ -38,6 +39,9 @@ const canvas *film_page(const film *f);
 
 /* Does lane i have a belief that can be read? */
 bool film_reads(const film *f, int i);
+
+/* Is a change just being noticed, too quickly for an eye? */
+bool film_has_news(const film *f);
 
 /* What the belief of lane i made of the changes so far. */
 follow_count film_noticed_of(const film *f, int i);

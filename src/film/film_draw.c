@@ -48,6 +48,12 @@ static void write_right(film *f, double x, double y, double size, ink i, const c
     write_at(f, x - canvas_text_width(size * f->unit, line), y, size, i, line);
 }
 
+/* -0.00 is 0.00. */
+static double rounded(double x, double unit)
+{
+    return fabs(x) < unit / 2 ? 0 : x;
+}
+
 /* ---- a plot ---------------------------------------------------------------------------------- */
 
 /* A frame of the page, and the steps and values that its sides mean. */
@@ -68,6 +74,12 @@ static double down(const window *w, double value)
     double share = (w->high - value) / (w->high - w->low);
     return isnan(share) ? NAN : w->y + w->height * fmin(fmax(share, 0), 1);
 }
+
+/* The beliefs about a factor, and the plot that they are for. */
+typedef struct scaled_guess {
+    const follow_moment *moments;
+    const window *window;
+} scaled_guess;
 
 static window window_of(film *f, const film_lane *l, double x, double y, double height)
 {
@@ -135,6 +147,14 @@ static double guess_at(const void *moments, int64_t t)
     return (double)((const follow_moment *)moments)[t].guess;
 }
 
+/* A belief far from all that the factor can be says that the agent does not know: no line. */
+static double guess_on_scale(const void *lane, int64_t t)
+{
+    const scaled_guess *s = lane;
+    double guess = guess_at(s->moments, t);
+    return guess >= s->window->low && guess <= s->window->high ? guess : NAN;
+}
+
 static double reward_at(const void *rewards, int64_t t)
 {
     return (double)((const float *)rewards)[t];
@@ -143,7 +163,8 @@ static double reward_at(const void *rewards, int64_t t)
 static void draw_band(const window *w, const film_lane *l, const follow_moment *moments)
 {
     for (int64_t s = w->from; s < l->steps; s++) {
-        double guess = guess_at(moments, s), spread = (double)moments[s].spread;
+        double spread = (double)moments[s].spread;
+        double guess = guess_on_scale(&(scaled_guess){moments, w}, s);
         if (isnan(guess) || isnan(spread)) continue;
         canvas_fill(&w->film->page, across(w, s), down(w, guess + spread), across(w, s + 1),
                     down(w, guess - spread), BAND);
@@ -178,22 +199,24 @@ static void draw_factor(film *f, const film_lane *l, int k, double x, double y)
     const char *without = l->follow.without;
     double margin = MARGIN * f->unit, base = y + (PLOT_HEAD - 9) * f->unit;
     window w = window_of(f, l, x, y + PLOT_HEAD * f->unit, PLOT - 4);
-    double some = 0.15 * (range->high - range->low);
+    double some = 0.2 * (range->high - range->low);
     w.low = range->low - some, w.high = range->high + some;
     draw_panel(&w, l);
     draw_band(&w, l, moments);
     draw_curve(&w, l, truth_at, moments, true, TRUTH);
-    draw_curve(&w, l, guess_at, moments, false, BELIEF);
+    draw_curve(&w, l, guess_on_scale, &(scaled_guess){moments, &w}, false, BELIEF);
     draw_marks(&w, l, moments);
     write_limits(&w, range->low, range->high);
     const follow_moment *now = &moments[l->steps - 1];
     char line[96];
-    snprintf(line, sizeof line, "%s %.2f", follow_name(&l->follow, k), (double)now->truth);
+    snprintf(line, sizeof line, "%s %.2f", follow_name(&l->follow, k),
+             rounded((double)now->truth, 0.01));
     double end = canvas_text(&f->page, x + margin, base, 11 * f->unit, TEXT, line);
-    if (without)
-        snprintf(line, sizeof line, "%s", without);
+    bool placed = !isnan(guess_on_scale(&(scaled_guess){moments, &w}, l->steps - 1));
+    if (without || !placed)
+        snprintf(line, sizeof line, "%s", without ? without : "does not know");
     else
-        snprintf(line, sizeof line, "believed %.2f", (double)now->guess);
+        snprintf(line, sizeof line, "believed %.2f", rounded((double)now->guess, 0.01));
     end = canvas_text(&f->page, end + 14 * f->unit, base, 11 * f->unit, without ? SOFT : BELIEF,
                       line);
     follow_verdict v = follow_judge(&l->follow, k);
@@ -226,7 +249,7 @@ static void draw_reward(film *f, const film_lane *l, double x, double y)
     scale_rewards(f, &w);
     draw_panel(&w, l);
     draw_curve(&w, l, reward_at, l->reward, false, REWARD);
-    snprintf(line, sizeof line, "reward %.2f", (double)l->reward[l->steps - 1]);
+    snprintf(line, sizeof line, "reward %.2f", rounded((double)l->reward[l->steps - 1], 0.01));
     write_at(f, w.x, base, 11, REWARD, line);
     snprintf(line, sizeof line, "return of this episode %.1f", l->gain);
     write_right(f, w.x + w.width, base, 11, TEXT, line);
@@ -286,17 +309,35 @@ static void draw_picture(film *f, const film_lane *l, int x, int y)
     canvas_text(c, x + 12 * unit, y + h - 9 * unit, size, PANEL, v.text);
 }
 
+/* An episode that has ended before the others'. */
+static void draw_end(film *f, const film_lane *l, int x, int y)
+{
+    char line[48];
+    int latest = 0;
+    for (int i = 0; i < f->s.lanes; i++)
+        if (f->lanes[i].episode == l->episode && f->lanes[i].tau > latest) latest = f->lanes[i].tau;
+    if (!l->ended || l->tau == latest) return;
+    double unit = f->unit, size = 13 * unit;
+    snprintf(line, sizeof line, "this episode ended after %d steps", l->tau + 1);
+    canvas_fill(&f->page, x, y, x + canvas_text_width(size, line) + 24 * unit, y + 30 * unit, TEXT);
+    canvas_text(&f->page, x + 12 * unit, y + 21 * unit, size, PANEL, line);
+}
+
 static void draw_lane(film *f, int i)
 {
     const film_lane *l = &f->lanes[i];
     int x = i * f->s.width, y = (int)((HEAD + NAME) * f->unit);
     char line[96];
     write_at(f, x + MARGIN * f->unit, y - 14 * f->unit, 18, TEXT, l->name);
-    if (l->episode > 0) {
-        snprintf(line, sizeof line, "mean return %.1f", l->sum / l->episode);
+    int ended = l->episode + l->ended;
+    if (ended > 0) {
+        double sum = l->ended ? l->sum + l->gain : l->sum;
+        snprintf(line, sizeof line, "mean return of %d episode%s %.1f", ended,
+                 ended == 1 ? "" : "s", sum / ended);
         write_right(f, x + f->s.width - MARGIN * f->unit, y - 14 * f->unit, 13, TEXT, line);
     }
     draw_picture(f, l, x, y);
+    draw_end(f, l, x, y);
     double at = y + f->picture_height;
     for (int k = 0; k < f->factors; k++, at += (PLOT_HEAD + PLOT) * f->unit)
         draw_factor(f, l, k, x, at);
@@ -314,7 +355,8 @@ static void draw_head(film *f)
     double y = (HEAD - 12) * f->unit, margin = MARGIN * f->unit;
     canvas_fill(&f->page, 0, 0, f->page.width, HEAD * f->unit, TEXT);
     write_at(f, margin, y, 14, PAPER, f->title);
-    snprintf(line, sizeof line, "episode %d   step %d", l->episode + 1, l->tau);
+    snprintf(line, sizeof line, "%sepisode %d   step %d",
+             f->s.slows && film_has_news(f) ? "slow motion   " : "", l->episode + 1, l->tau);
     write_right(f, f->page.width - margin, y, 14, PAPER, line);
 }
 

@@ -22,6 +22,8 @@ typedef struct film_lane {
     double sum;       /* returns of the episodes that have ended */
 } film_lane;
 
+enum { FILM_NEWS = 10 }; /* steps after a change */
+
 struct film {
     film_setup s;
     char title[128];

@@ -156,10 +156,12 @@ static follow_verdict judge(const follow *f, int k)
     if (n->after > 0)
         return say(FOLLOW_NOTICED, "noticed after %d %s", n->after, steps_word(n->after));
     if (f->told) return say(FOLLOW_NOTICED, "told at once");
-    return say(FOLLOW_CHANGED, "changed %d %s ago%s", n->since, steps_word(n->since),
-               f->without   ? ""
-               : !n->counts ? ", within its error"
-                            : ", not noticed yet");
+    const char *met = f->without                      ? ""
+                      : !n->counts                    ? ", less than its error"
+                      : n->streak > 0 && n->since > 0 ? ", noticing"
+                                                      : ", not noticed yet";
+    if (n->since == 0) return say(FOLLOW_CHANGED, "changed now%s", met);
+    return say(FOLLOW_CHANGED, "changed %d %s ago%s", n->since, steps_word(n->since), met);
 }
 
 /* The latest change over all factors: one that is not noticed yet, else the slowest that was, else
@@ -176,6 +178,16 @@ static follow_verdict judge_all(const follow *f)
         slowest = n->after > slowest ? n->after : slowest;
     }
     return v;
+}
+
+bool follow_has_news(const follow *f, int within)
+{
+    for (int k = 0; k < f->factors && !f->without; k++) {
+        const noticing *n = &f->list[k].noticing;
+        bool met = n->after >= 0 && n->since > n->after + NOTICING_STREAK;
+        if (f->moving[k].every >= 4 * within && n->counts && n->since < within && !met) return true;
+    }
+    return false;
 }
 
 follow_verdict follow_judge(const follow *f, int k)

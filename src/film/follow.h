@@ -54,6 +54,10 @@ void follow_restart(follow *f);
 
 follow_count follow_total(const follow *f); /* with the mean */
 
+/* Has a factor that changes rarely changed in the last steps, and was that not noticed before the
+ * last of them? */
+bool follow_has_news(const follow *f, int within);
+
 /* How the present value of factor k was met, in words; k = -1: that of all factors which was met
  * last. */
 typedef enum { FOLLOW_QUIET, FOLLOW_CHANGED, FOLLOW_NOTICED } follow_tone;
