@@ -61,7 +61,11 @@ pixels() { # STEP LANE
     "$fans" play "$folder"/late/pendulum_flip-{late,random}/seed-0 --plugin "$late" --episodes 6 --size 200 --seed 3 --still "$folder/seen.png" \
         --at "$1" --json "$folder/seen.json" >"$folder/said"
     ffmpeg -v error -y -i "$folder/seen.png" -vf "crop=200:ih:$((200 * $2)):0" -f rawvideo -pix_fmt rgb24 - |
-        od -An -v -tu1 -w3 | awk '{ n[$1 "," $2 "," $3]++ } END { print n["213,94,0"] + 0, n["0,138,96"] + 0, n["0,114,178"] + 0 }'
+        od -An -v -tu1 -w3 | awk '
+            function far(x, y) { return x > y ? x - y : y - x }
+            function is(r, g, b) { return far($1, r) + far($2, g) + far($3, b) < 60 } # edges are soft
+            is(213, 94, 0) { orange++ } is(0, 138, 96) { green++ } is(0, 114, 178) { blue++ }
+            END { print orange + 0, green + 0, blue + 0 }'
 }
 change=0 # the first episode whose world is another one
 for episode in 1 2 3 4 5; do
