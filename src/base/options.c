@@ -80,7 +80,7 @@ void option_print_range(const option *o, text *out)
         text_add(out, "a line of at most %d characters without ' ;'", OPTION_TEXT - 1);
         break;
     case FANS_OPTION_NUMBERS:
-        text_add(out, "at most %d characters; goes on after a comma at the end of a line",
+        text_add(out, "at most %d characters; continues on the next line after a comma",
                  OPTION_LIST - 1);
         break;
     }

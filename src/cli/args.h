@@ -64,12 +64,12 @@ typedef struct arg {
 /* Every command that prints figures takes this one; see cli_write_json. */
 #define ARG_JSON(to)                                                   \
     ((arg){ARG_KIND_JSON, "json", "F", ARG_TO(const char *, to), 0, 0, \
-           "write the figures to the file F as JSON; -: to stdout, which then has nothing else"})
+           "write the figures to the file F as JSON; -: to stdout, and print nothing else there"})
 
 /* Every command that reads configs takes this one; see plugin_trust. */
 #define ARG_PLUGIN                                       \
     ((arg){ARG_KIND_PLUGIN, "plugin", "LIB", NULL, 0, 0, \
-           "load the library LIB though only a run's config.ini names it"})
+           "allow loading the library LIB, which a run's config.ini names"})
 
 /* Every command that learns on a GPU takes this one; see nn_precision_find. */
 #define ARG_PRECISION(to)          \

@@ -25,11 +25,6 @@ static int read_tables(manifest_list *l)
     return rc < 0 ? rc : manifest_list_read(l, folder);
 }
 
-static int runs_of(const manifest *m)
-{
-    return !manifest_has_runs(m) ? 0 : m->row_count * m->column_count * m->o.seeds;
-}
-
 /* What a table costs: its reduced form on a CPU, all of it on a GPU. */
 typedef struct price {
     json_t *core, *gpu; /* measured: see cost.h */
@@ -50,26 +45,29 @@ static void write_cost(const cost *c, char *out, size_t size)
         snprintf(out, size, "%.2f (%d runs)", c->seconds / 3600, c->runs);
 }
 
-static int list_table(price *p, const manifest *m, const char *root)
+static int list_table(price *p, const manifest *m)
 {
     cost core = {0}, gpu = {0};
+    reproduction r = {0};
     char runs[16] = "–", cores[48], gpus[48];
     const char *note = *m->o.missing ? m->o.missing : *m->o.data ? m->o.command : m->o.cost;
     int rc = 0;
-    if (manifest_has_runs(m)) snprintf(runs, sizeof runs, "%d", runs_of(m));
-    if (m->o.small) TRY(cost_of(p->core, m, root, LIST_SEEDS, m->o.small, &core));
-    TRY(cost_of(p->gpu, m, root, m->o.seeds, 0, &gpu));
+    TRY(reproduction_plan(&r, m, &REPRODUCE_WISH));
+    if (manifest_has_runs(m)) snprintf(runs, sizeof runs, "%d", r.plan.count);
+    if (m->o.small) TRY(cost_of(p->core, &r.c, LIST_SEEDS, m->o.small, &core));
+    TRY(cost_of(p->gpu, &r.c, m->o.seeds, 0, &gpu));
     write_cost(&core, cores, sizeof cores);
     write_cost(&gpu, gpus, sizeof gpus);
     table_row(&p->out, m->name, *m->o.where ? m->o.where : "ours", runs, cores, gpus, m->o.title,
               note);
     json_array_append_new(
-        p->all, json_pack("{s:s, s:s, s:s, s:i, s:{s:f, s:i}, s:{s:f, s:i}, s:s, s:s}", "name",
-                          m->name, "title", m->o.title, "where", m->o.where, "runs", runs_of(m),
-                          "small", "core_hours", core.seconds / 3600, "runs", core.runs, "gpu",
-                          "hours", gpu.seconds / 3600, "runs", gpu.runs, "cost", m->o.cost,
-                          "missing", m->o.missing));
+        p->all, json_pack("{s:s, s:s, s:s, s:I, s:{s:f, s:i}, s:{s:f, s:i}, s:s, s:s}", "name",
+                          m->name, "title", m->o.title, "where", m->o.where, "runs",
+                          (json_int_t)r.plan.count, "small", "core_hours", core.seconds / 3600,
+                          "runs", core.runs, "gpu", "hours", gpu.seconds / 3600, "runs", gpu.runs,
+                          "cost", m->o.cost, "missing", m->o.missing));
 out:
+    reproduction_close(&r);
     return rc;
 }
 
@@ -82,7 +80,7 @@ static int print_list(const manifest_list *l, const char *json)
     TRY(costs_read(&p.core, root, "small"));
     TRY(costs_read(&p.gpu, root, "h200"));
     table_row(&p.out, "name", "of the paper", "runs", "core h", "GPU h", "title", "");
-    for (int i = 0; i < l->count; i++) TRY(list_table(&p, l->items[i], root));
+    for (int i = 0; i < l->count; i++) TRY(list_table(&p, l->items[i]));
     TRY(cli_write_json(json, json_pack("{s:O}", "tables", p.all)));
     TRY(table_print(&p.out));
     printf(

@@ -130,7 +130,7 @@ static int read_data(reproduction *r)
     return sheet_read(&r->c.data, path);
 }
 
-int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *w)
+int reproduction_plan(reproduction *r, const manifest *m, const reproduce_wish *w)
 {
     int rc = 0;
     r->m = m;
@@ -143,11 +143,20 @@ int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *
     if (!manifest_has_runs(m)) return 0;
     r->cells = mem_alloc((size_t)(m->row_count * m->column_count) * sizeof *r->cells);
     TRY(r->cells ? 0 : FANS_ENOMEM);
-    TRY(tell(r));
     TRY(plan_cells(r, w));
+    r->c.planned = r->plan.count;
+out:
+    return rc;
+}
+
+int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *w)
+{
+    int rc = 0;
+    TRY(reproduction_plan(r, m, w));
+    if (!manifest_has_runs(m)) return 0;
+    TRY(tell(r));
     TRY(identify(r));
     TRY(read_stored(r));
-    r->c.planned = r->plan.count;
 out:
     return rc;
 }

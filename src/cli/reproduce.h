@@ -35,6 +35,7 @@ typedef struct reproduction {
 /* Plans all runs of a manifest and reads what is stored of them. A method that does not apply to a
  * task has no runs; the comparison says why. Start from {0}. */
 int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *w);
+int reproduction_plan(reproduction *r, const manifest *m, const reproduce_wish *w); /* no more */
 void reproduction_close(reproduction *r);
 
 /* Takes the runs that are stored out of the plan. */

@@ -61,16 +61,17 @@ static double share_of(const manifest_row *row)
     return at ? strtod(at + strlen(key), NULL) / EPISODES : 1;
 }
 
-int cost_of(const json_t *costs, const manifest *m, const char *root, int seeds, int steps,
-            cost *out)
+int cost_of(const json_t *costs, const comparison *c, int seeds, int steps, cost *out)
 {
+    const manifest *m = c->m;
     char env[OPTION_TEXT];
     int rc = 0;
     *out = (cost){0};
     if (!steps && strcmp(word_of(costs, "preset"), m->o.preset) != 0) return 0;
     for (int i = 0; i < m->row_count && manifest_has_runs(m); i++) {
-        TRY(read_env(&m->rows[i], root, env));
+        TRY(read_env(&m->rows[i], c->root, env));
         for (int k = 0; k < m->column_count; k++) {
+            if (*comparison_at(c, i, k)->why) continue;
             const json_t *one = find(costs, env, m->columns[k].o.algo);
             double measured = json_number_value(json_object_get(one, "steps")),
                    share = steps ? steps / measured : share_of(&m->rows[i]);

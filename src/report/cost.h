@@ -9,7 +9,7 @@
 #define REPORT_COST_H
 
 #include "base/json.h"
-#include "report/manifest.h"
+#include "report/comparison.h"
 
 /* What a table costs, as far as its runs were measured. */
 typedef struct cost {
@@ -20,9 +20,8 @@ typedef struct cost {
 /* The costs of one file; a folder without it has none. Release with json_decref. */
 int costs_read(json_t **out, const char *root, const char *name);
 
-/* Of `seeds` seeds in every cell, each run with so many steps; 0: with those of its config, as
- * measured with the table's preset. */
-int cost_of(const json_t *costs, const manifest *m, const char *root, int seeds, int steps,
-            cost *out);
+/* Of `seeds` seeds in every cell of a comparison whose method applies, each run with so many steps;
+ * 0: with those of its config, as measured with the table's preset. */
+int cost_of(const json_t *costs, const comparison *c, int seeds, int steps, cost *out);
 
 #endif
