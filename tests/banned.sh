@@ -7,7 +7,8 @@ cd "${2:-.}"
 
 rules='
 (gets|strcpy|strncpy|strcat|strncat|sprintf|vsprintf|strtok)[(]  -   use snprintf, memcpy or base/text.h
-(atoi|atol|atof|sscanf)[(]                      -                    use options_set or strtod: they report errors
+(atoi|atol|atof|sscanf)[(]                      -                    use options_set or text_number: they report errors
+strto(d|f|ld)[(]                                -                    use text_number: the program has a locale
 (rand|srand|random|srandom|drand48|rand_r)[(]   -                    use base/rng.h
 (gmtime|localtime|ctime|asctime|strsignal)[(]   -                    use the _r form: several threads call us
 (alloca|tmpnam|mktemp|system|popen)[(]          -                    unsafe

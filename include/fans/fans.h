@@ -205,8 +205,11 @@ FANS_API int fans_trainer_new(fans_trainer **out, const fans_task *t, const fans
                               const char *run);
 
 /* Chooses actions (worlds, act). `change` is 1 where the coming step is the first of a segment, a
- * stretch of constant factors; NULL: every episode is one. `truth` (worlds, factors) is only for
- * the oracle and for reports; NULL: not known. */
+ * stretch of constant factors; NULL: every episode is one. `truth` (worlds, factors) is for methods
+ * that are told the factors, which need it, and for reports; NULL: not known.
+ *
+ * Where act or observe fails in the middle of a step, which wrong arguments do not do, the trainer
+ * can only be freed; its run resumes from the last checkpoint. */
 FANS_API int fans_trainer_act(fans_trainer *t, const float *obs, const uint8_t *change,
                               const double *truth, float *action);
 

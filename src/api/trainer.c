@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "train/session.h"
 
-typedef enum { MUST_ACT, MAY_UPDATE, MUST_OBSERVE } stage_of; /* of a step */
+typedef enum { MUST_ACT, MAY_UPDATE, MUST_OBSERVE, FAILED } stage_of; /* of a step */
 
 struct fans_trainer {
     handle handle;
@@ -21,6 +21,7 @@ struct fans_trainer {
     const fans_env_info *info;
     int rows;
     stage_of stage;
+    bool needs_truth;
     int *places;   /* [factors] of the caller's in the task */
     int factors;   /* of the caller's */
     double *truth; /* (rows, factor_count), the task's */
@@ -134,6 +135,7 @@ static int open_session(fans_trainer *t, const fans_task *like)
     t->training = t->session.trainings[0];
     t->info = &t->session.sources[0].task->info;
     t->rows = t->session.sources[0].options.worlds;
+    t->needs_truth = t->factors > 0 && t->session.entries[0].algo->told >= FANS_TOLD_LABELS;
     return 0;
 }
 
@@ -202,11 +204,28 @@ static int check_finite(const char *what, const float *x, int rows, int width)
     return 0;
 }
 
+static int check_truth(const fans_trainer *t, const double *truth)
+{
+    int n = truth ? t->factors : 0;
+    if (!truth && t->needs_truth)
+        return fans_fail(FANS_EINVAL, "truth is NULL, but %s must be told the factors",
+                         t->session.entries[0].algo->name);
+    for (int i = 0; i < t->rows * n; i++)
+        if (!isfinite(truth[i]))
+            return fans_fail(FANS_EINVAL, "truth[%d] of world %d is %g", i % n, i / n, truth[i]);
+    return 0;
+}
+
 /* In the order in which calls of a step come. */
 static int check_stage(const fans_trainer *t, bool right, const char *function)
 {
     static const char *const next[] = {"fans_trainer_act", "fans_trainer_update or _observe",
                                        "fans_trainer_observe"};
+    if (t->stage == FAILED)
+        return fans_fail(FANS_EINVAL,
+                         "%s: a step has failed half-way: free the trainer, and "
+                         "resume its run",
+                         function);
     if (right) return 0;
     return fans_fail(FANS_EINVAL, "%s: it is time for %s", function, next[t->stage]);
 }
@@ -224,9 +243,11 @@ static int act(fans_trainer *t, const float *obs, const uint8_t *change, const d
 {
     int rc = 0;
     TRY(check_finite("obs", obs, t->rows, t->info->obs_dim));
+    TRY(check_truth(t, truth));
     if (training_is_done(t->training))
         TRY(fans_fail(FANS_ESTOP, "the run has all its steps (train.episodes)"));
     place_truth(t, truth);
+    t->stage = FAILED;
     TRY(training_act(t->training, obs, change, t->truth, action));
     t->stage = MAY_UPDATE;
 out:
@@ -271,6 +292,7 @@ static int observe(fans_trainer *t, const float *did, const fans_outcome *o)
     TRY(check_finite("reward", o->reward, t->rows, 1));
     TRY(check_finite("next_obs", o->next_obs, t->rows, t->info->obs_dim));
     if (did) TRY(clip(t, did));
+    t->stage = FAILED;
     TRY(training_observe(t->training, did ? t->did : NULL, o));
     t->stage = MUST_ACT;
 out:

@@ -142,8 +142,7 @@ static int on_entry(void *user, const char *section, const char *key, const char
 {
     reading *r = user;
     size_t n = strlen(value);
-    if (r->rc == 0)
-        r->rc = r->goes_on ? extend_entry(r, value) : add_entry(r, section, key, value);
+    if (r->rc == 0) r->rc = r->goes_on ? extend_entry(r, value) : add_entry(r, section, key, value);
     r->open = n > 0 && value[n - 1] == ',';
     return r->rc == 0;
 }
@@ -161,6 +160,14 @@ static bool is_comment(const char *line)
     return *line == '#' || *line == ';';
 }
 
+/* How much of a line of n characters is before a comment: one begins with a blank and a ';'. */
+static size_t before_comment(const char *line, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (line[i] == ';' && strchr(" \t", line[i - 1])) return i - 1;
+    return n;
+}
+
 /* Hands libinih one line at a time, which is how we know its number, or a long one in pieces.
  * libinih takes an indented line as part of the value before it. Here indentation means nothing: a
  * list goes on where the line before it ends in a comma. */
@@ -168,24 +175,28 @@ static char *next_line(char *out, int size, void *stream)
 {
     reading *r = stream;
     if (r->rc < 0 || !*r->rest) return NULL;
-    size_t blanks = strspn(r->rest, " \t"), n = strcspn(r->rest += blanks, "\n");
-    r->gap = r->unbroken ? (int)blanks : 1;
+    size_t blanks = strspn(r->rest, " \t"), whole = strcspn(r->rest += blanks, "\n");
     bool comment = is_comment(r->rest);
+    size_t n = comment ? 0 : before_comment(r->rest, whole);
     r->most = (size_t)size - 3; /* less an indent, a newline and a zero */
-    size_t taken = comment ? n : piece(r->rest, n, r->most);
+    size_t taken = piece(r->rest, n, r->most);
+    r->gap = r->unbroken ? (int)blanks : 1;
     r->pieces++;
     r->line += !r->unbroken;
-    if ((taken == 0 && n > 0) || (r->unbroken && (comment || !r->open))) {
+    r->goes_on = r->open && taken > 0 && *r->rest != '[';
+    if ((taken == 0 && n > 0) || (r->unbroken && (comment || !r->open)))
         r->rc = fans_fail(FANS_EFORMAT, "%s, line %d: longer than %zu characters, and no list",
                           r->c->layers[r->layer].name, r->line, r->most);
-        return NULL;
-    }
-    r->goes_on = r->open && !comment && *r->rest != '[';
+    else if (r->goes_on && memchr(r->rest, '=', taken))
+        r->rc = fans_fail(FANS_EFORMAT,
+                          "%s, line %d: the value before ends in a comma, so it "
+                          "goes on here, but this is another key",
+                          r->c->layers[r->layer].name, r->line);
+    if (r->rc < 0) return NULL;
     r->open &= comment;
     r->unbroken = taken < n;
-    snprintf(out, (size_t)size, "%s%.*s\n", r->goes_on ? " " : "", comment ? 0 : (int)taken,
-             r->rest);
-    r->rest += taken + (r->rest[taken] == '\n');
+    snprintf(out, (size_t)size, "%s%.*s\n", r->goes_on ? " " : "", (int)taken, r->rest);
+    r->rest += r->unbroken ? taken : whole + (r->rest[whole] == '\n');
     return out;
 }
 
@@ -205,7 +216,7 @@ static int line_of_piece(config *c, const char *ini, size_t most, int wanted)
     char line[1024];
     reading r = {.c = c, .rest = ini};
     do {
-        r.open = true;
+        r.open = r.unbroken;
     } while (next_line(line, (int)most + 3, &r) && r.pieces < wanted);
     return r.line;
 }

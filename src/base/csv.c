@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/text.h"
 
 static int read_head(csv *t, const char *line, size_t length)
 {
@@ -33,7 +34,7 @@ static const char *read_cell(const char *at, double *value)
     *value = NAN;
     if (strchr(",\r\n", *at)) return at;
     if (strchr(" \t\v\f", *at)) return NULL;
-    *value = strtod(at, &end);
+    *value = text_number(at, &end);
     return end == at ? NULL : end;
 }
 

@@ -29,6 +29,7 @@ static const struct {
     {"beliefs.csv", 4096 * MIB},
     {"segments.csv", 4096 * MIB},
     {"times.csv", 4096 * MIB},
+    {"evals.csv", 4096 * MIB},
     {"events.out.tfevents.0000000000.fans", INT64_MAX},
     {"checkpoint.safetensors", 65536 * MIB},
     {"checkpoint.next.safetensors", 65536 * MIB},

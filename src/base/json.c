@@ -37,11 +37,14 @@ static bool remember(void *memory)
     return true;
 }
 
+static json_malloc_t theirs_malloc; /* what the program has chosen */
+static json_free_t theirs_free;
+
 static void *take(size_t bytes)
 {
-    void *memory = malloc(bytes);
+    void *memory = theirs_malloc(bytes);
     if (memory && (!parser.begun || remember(memory))) return memory;
-    free(memory);
+    theirs_free(memory);
     failed = true;
     if (parser.begun) longjmp(parser.end, 1);
     return NULL;
@@ -55,7 +58,7 @@ static void give(void *memory)
             parser.taken[i] = parser.taken[--parser.count];
             break;
         }
-    free(memory);
+    theirs_free(memory);
 }
 
 /* NULL where the text is no JSON, or an allocation failed. */
@@ -66,7 +69,7 @@ static json_t *parse(const void *bytes, size_t n, json_error_t *why)
     if (!setjmp(parser.end))
         value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, why);
     else
-        while (parser.count > 0) free(parser.taken[--parser.count]);
+        while (parser.count > 0) theirs_free(parser.taken[--parser.count]);
     free(parser.taken);
     memset(&parser, 0, sizeof parser);
     return value;
@@ -75,7 +78,14 @@ static json_t *parse(const void *bytes, size_t n, json_error_t *why)
 /* Before main, so that no value is older. */
 __attribute__((constructor)) static void watch_memory(void)
 {
+    json_get_alloc_funcs(&theirs_malloc, &theirs_free);
     json_set_alloc_funcs(take, give);
+}
+
+/* The library may be closed, and jansson stay. */
+__attribute__((destructor)) static void leave_memory(void)
+{
+    json_set_alloc_funcs(theirs_malloc, theirs_free);
 }
 
 static bool has_failed(void)

@@ -25,8 +25,8 @@ char *json_text(const json_t *value);
 /* Appends it in one line, keys in the order in which they were set, six digits per number. */
 int json_add_line(text *out, const json_t *value);
 
-/* Parses a text; free with json_decref. What is no JSON is FANS_EFORMAT without a message: `why` has
- * the reason. */
+/* Parses a text; free with json_decref. What is no JSON is FANS_EFORMAT without a message: `why`
+ * has the reason. */
 int json_parse(json_t **out, const void *bytes, size_t n, json_error_t *why);
 
 /* Reads a JSON file; free with json_decref. Errors name the file, the line and what is wrong. */

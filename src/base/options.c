@@ -88,12 +88,10 @@ void option_print_range(const option *o, text *out)
 
 const char *option_kind(const option *o)
 {
-    static const char *const kinds[] = {[FANS_OPTION_REAL] = "number",
-                                        [FANS_OPTION_INT] = "whole number",
-                                        [FANS_OPTION_FLAG] = "true or false",
-                                        [FANS_OPTION_CHOICE] = "choice",
-                                        [FANS_OPTION_STRING] = "text",
-                                        [FANS_OPTION_NUMBERS] = "list"};
+    static const char *const kinds[] = {
+        [FANS_OPTION_REAL] = "number",        [FANS_OPTION_INT] = "whole number",
+        [FANS_OPTION_FLAG] = "true or false", [FANS_OPTION_CHOICE] = "choice",
+        [FANS_OPTION_STRING] = "text",        [FANS_OPTION_NUMBERS] = "list"};
     return kinds[o->kind];
 }
 
@@ -141,7 +139,7 @@ static bool parse_whole(const char *value, double *out)
     char *end;
     errno = 0;
     *out = (double)strtoll(value, &end, 10);
-    if (end != value && strchr("eE.", *end) && strpbrk(end, "eE")) *out = strtod(value, &end);
+    if (end != value && strchr("eE.", *end) && strpbrk(end, "eE")) *out = text_number(value, &end);
     return end != value && !*end && !errno && *out == floor(*out);
 }
 
@@ -151,7 +149,7 @@ static int parse(const option *o, void *at, const char *value)
     errno = 0;
     switch (o->kind) {
     case FANS_OPTION_REAL: {
-        double x = strtod(value, &end);
+        double x = text_number(value, &end);
         if (end == value || *end || errno || !isfinite(x) || x < o->low || x > o->high) return -1;
         *(double *)at = x;
         return 0;
@@ -198,8 +196,8 @@ static void print_real(double x, text *out)
 {
     char s[40];
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(s, sizeof s, "%.*g", digits, x);
-        if (strtod(s, NULL) == x) break;
+        text_write_number(s, sizeof s, digits, x);
+        if (text_number(s, NULL) == x) break;
     }
     text_add(out, "%s", s);
 }

@@ -1,8 +1,11 @@
 /* text.c - growing strings and spelling hints. */
+#define _GNU_SOURCE
 #include "base/text.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -20,21 +23,48 @@ void text_add_n(text *t, const char *bytes, size_t n)
     t->s[t->length] = 0;
 }
 
+/* Numbers are written and read with a point, whatever the locale of the program. */
+static locale_t plain;
+
+__attribute__((constructor)) static void find_locale(void)
+{
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+double text_number(const char *s, char **end)
+{
+    return strtod_l(s, end, plain);
+}
+
+void text_write_number(char *s, size_t size, int digits, double x)
+{
+    locale_t own = uselocale(plain);
+    snprintf(s, size, "%.*g", digits, x);
+    uselocale(own);
+}
+
+static void add(text *t, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n >= 0 && !t->failed && mem_grow(&t->s, &t->capacity, t->length + (size_t)n + 1, 1) < 0)
+        t->failed = true;
+    if (n >= 0 && !t->failed) {
+        vsnprintf(t->s + t->length, (size_t)n + 1, format, again);
+        t->length += (size_t)n;
+    }
+    va_end(again);
+}
+
 void text_add(text *t, const char *format, ...)
 {
     va_list args;
+    locale_t own = uselocale(plain);
     va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
+    add(t, format, args);
     va_end(args);
-    if (n < 0 || t->failed) return;
-    if (mem_grow(&t->s, &t->capacity, t->length + (size_t)n + 1, 1) < 0) {
-        t->failed = true;
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(t->s + t->length, (size_t)n + 1, format, args);
-    va_end(args);
-    t->length += (size_t)n;
+    uselocale(own);
 }
 
 void text_plain(char *s)

@@ -16,6 +16,11 @@ typedef struct text {
 void text_add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_add_n(text *t, const char *bytes, size_t n);
 int text_done(const text *t);
+
+/* Numbers have a point, whatever the locale of the program, as in text_add: strtod, and "%.*g". */
+double text_number(const char *s, char **end);
+void text_write_number(char *s, size_t size, int digits, double x);
+
 void text_free(text *t);
 
 /* Replaces what a terminal would obey, control characters of one and of two bytes, by '?'. */

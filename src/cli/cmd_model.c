@@ -74,10 +74,9 @@ typedef struct fit {
 } fit;
 
 /* From a file, or lived with random actions. */
-static int fit_data(fit *k)
+static int fit_data(const fit *k, model_run *m)
 {
     int rc = 0;
-    model_run *m = &k->m;
     if (k->data) return model_run_read(m, &m->data_rows, k->data, &m->data.transitions);
     TRY(model_run_replay(m, &m->data_rows, m->data.transitions));
     TRY(model_run_collect(m, m->data_rows, 0, m->data.transitions));
@@ -85,31 +84,49 @@ out:
     return rc;
 }
 
-static int fit_prepare(fit *k)
+/* Everything that does not differ between starts. */
+static int fit_load(const fit *k, model_run *m)
+{
+    int rc = 0;
+    TRY(model_run_load(m, k->config, k->preset, &k->settings));
+    if (k->transitions > 0) m->data.transitions = k->transitions;
+    if (k->seed >= 0) m->data.seed = k->seed;
+    if (!k->data && m->data.transitions < m->o.window)
+        TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
+                      m->data.transitions, m->o.window));
+    TRY(fit_data(k, m));
+out:
+    return rc;
+}
+
+static int fit_make(const fit *k, model_run *m)
 {
     nn_precision precision;
     int rc = 0;
     TRY(nn_precision_find(&precision, k->precision));
+    TRY(model_run_make(m, k->device, precision, k->threads));
+    if (k->resume) return model_run_resume(m, k->out);
+    model_run_observe(m);
+out:
+    return rc;
+}
+
+static int fit_prepare(fit *k)
+{
+    int rc = 0;
     if ((k->save || k->resume) && !k->out)
         TRY(fans_fail(CLI_USAGE, "model fit: --save and --resume need --out DIR"));
     if (k->data && k->transitions > 0)
         TRY(fans_fail(CLI_USAGE, "model fit: --transitions and --data exclude each other"));
     if (k->out) TRY(model_run_may_save(k->out));
-    TRY(model_run_load(&k->m, k->config, k->preset, &k->settings));
-    if (k->transitions > 0) k->m.data.transitions = k->transitions;
-    if (k->seed >= 0) k->m.data.seed = k->seed;
-    if (!k->data && k->m.data.transitions < k->m.o.window)
-        TRY(fans_fail(FANS_EINVAL, "model.transitions = %d: fewer than fnvae.window = %d",
-                      k->m.data.transitions, k->m.o.window));
+    TRY(fit_load(k, &k->m));
     if (k->m.window_lacking)
         log_warning("fnvae.window = %d spans fewer than %d segments of the slowest clock; %d steps "
                     "would do",
                     k->m.o.window, k->m.o.order + 2, k->m.window_lacking);
     if (k->report < 0) k->report = isatty(STDERR_FILENO) ? (k->m.o.updates + 19) / 20 : 0;
-    TRY(fit_data(k));
-    TRY(model_run_make(&k->m, k->device, precision, k->threads));
-    if (k->resume) return model_run_resume(&k->m, k->out);
-    model_run_observe(&k->m);
+    if (k->resume) TRY(model_run_find_start(&k->m, k->out));
+    TRY(fit_make(k, &k->m));
 out:
     return rc;
 }
@@ -122,23 +139,73 @@ static void report(const fnvae *f, int update)
     fprintf(stderr, "\n");
 }
 
-/* What update u learns from depends on the seed and on u alone: a fit can be resumed.
- */
+/* Up to an update. What update u learns from depends on the seed and on u alone: a fit can be
+ * resumed. */
+static int fit_learn(const fit *k, model_run *m, int until, int report_every, int save)
+{
+    fnvae *f = m->f;
+    int rc = 0;
+    replay_sync(m->data_rows);
+    for (int u = (int)f->update; u < until; u++) {
+        rng windows = rng_stream((uint64_t)m->data.seed, "windows", (uint32_t)u);
+        fnvae_fill(f, &windows, m->pool);
+        TRY(fnvae_update(f));
+        if (f->update == fnvae_share(f, f->o.masks_until)) TRY(model_run_settle(m));
+        if (report_every && (u + 1) % report_every == 0) report(f, u + 1);
+        if (save && (u + 1) % save == 0) TRY(model_run_save(m, k->out));
+    }
+out:
+    return rc;
+}
+
+/* What one of the networks that a fit begins with costs after so many updates. */
+static int fit_try(const fit *k, model_run *m, int updates, double *nats)
+{
+    int rc = 0;
+    TRY(fit_learn(k, m, updates, 0, 0));
+    TRY(model_run_score(m, nats));
+    if (k->report)
+        fprintf(stderr, "start %d of %d: %.4f nats a step\n", (int)m->start + 1, m->data.starts,
+                *nats);
+out:
+    return rc;
+}
+
+/* A network may begin where it cannot get out: with a reward's factor that is right for one sign of
+ * a state, say. What it predicts shows that early. */
+static int fit_choose(fit *k, int updates)
+{
+    int rc = 0;
+    double best, nats;
+    model_run other = {0};
+    TRY(fit_try(k, &k->m, updates, &best));
+    for (int i = 1; i < k->m.data.starts; i++) {
+        TRY(fit_load(k, &other));
+        other.start = i;
+        TRY(fit_make(k, &other));
+        TRY(fit_try(k, &other, updates, &nats));
+        if (nats < best) {
+            model_run worse = k->m;
+            k->m = other;
+            other = worse;
+            best = nats;
+        }
+        model_run_free(&other);
+    }
+out:
+    model_run_free(&other);
+    return rc;
+}
+
 static int fit_run(fit *k)
 {
-    fnvae *f = k->m.f;
-    int rc = 0;
-    int stop = k->stop > 0 && k->stop < f->o.updates ? k->stop : f->o.updates;
-    replay_sync(k->m.data_rows);
-    for (int u = (int)f->update; u < stop; u++) {
-        rng windows = rng_stream((uint64_t)k->m.data.seed, "windows", (uint32_t)u);
-        fnvae_fill(f, &windows, k->m.pool);
-        TRY(fnvae_update(f));
-        if (f->update == fnvae_share(f, f->o.masks_until)) TRY(model_run_settle(&k->m));
-        if (k->report && (u + 1) % k->report == 0) report(f, u + 1);
-        if (k->save && (u + 1) % k->save == 0) TRY(model_run_save(&k->m, k->out));
-    }
-    if (f->update >= f->o.updates) fnvae_freeze(f);
+    const fnvae *f = k->m.f;
+    int rc = 0, all = f->o.updates, stop = k->stop > 0 && k->stop < all ? k->stop : all;
+    int trial = all / 4 < stop ? all / 4 : stop;
+    bool choose = k->m.data.starts > 1 && !k->m.o.observed && f->update < trial;
+    if (choose) TRY(fit_choose(k, trial));
+    TRY(fit_learn(k, &k->m, stop, k->report, k->save));
+    if (k->m.f->update >= all) fnvae_freeze(k->m.f);
 out:
     return rc;
 }

@@ -72,7 +72,7 @@ void c_export_header(const program *p, const char *name, text *out)
 static void put_float(text *out, float x)
 {
     char number[32];
-    snprintf(number, sizeof number, "%.9g", (double)x);
+    text_write_number(number, sizeof number, 9, (double)x);
     text_add(out, "%s%sf", number, strpbrk(number, ".e") ? "" : ".0");
 }
 

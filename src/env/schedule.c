@@ -205,6 +205,15 @@ bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
     return changed;
 }
 
+void schedule_values(const schedule *s, sched_life life, const sched_state *states, double *values)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const rule *k = &s->rules[i];
+        sched_state state = states[i];
+        values[i] = scaled(k, value(k, life, &state, false, false));
+    }
+}
+
 /* ---- loading --------------------------------------------------------------------------------- */
 
 /* Reads "1, 2, 3" (pairs: "0:1, 5:2") into `out`, which the caller frees. */
@@ -215,7 +224,7 @@ static int parse_numbers(const char *key, const char *list, bool pairs, double *
     *count = 0;
     while (*p) {
         char *end;
-        double x = strtod(p, &end);
+        double x = text_number(p, &end);
         const char *wanted = pairs && *count % 2 == 0 ? ":" : ",";
         end += strspn(end, " \t");
         bool last = !*end && !(pairs && *count % 2 == 0);

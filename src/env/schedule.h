@@ -79,6 +79,9 @@ bool schedule_has_memory(const schedule *s, int k);
 bool schedule_advance(const schedule *s, sched_life life, const sched_time *now,
                       sched_state *states, double *values);
 
+/* The values at the present, which schedule_advance has written before. */
+void schedule_values(const schedule *s, sched_life life, const sched_state *states, double *values);
+
 /* In a prelude, before the schedule begins, every factor that moves is drawn afresh in each
  * episode: uniformly from its range, or among its choices. Writes values[rules] for an episode. */
 void schedule_draw(const schedule *s, sched_life life, int64_t episode, double *values);

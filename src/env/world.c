@@ -424,6 +424,23 @@ static const char *find_fault(const world *w)
     return NULL;
 }
 
+/* Factors as the schedule has them, but for those that are held now: other ones may have been when
+ * the world was saved. */
+static int put_factors(world *w)
+{
+    const clocks *now = &w->now;
+    if (now->began < 0)
+        schedule_draw(w->task->change, now->life, now->time.episode, w->values);
+    else
+        schedule_values(w->task->change, now->life, w->states, w->values);
+    for (int k = 0; k < w->info->factor_count; k++) {
+        double value = held_or(w, k, scheduled(w, k));
+        int rc = value == w->factors[k] ? 0 : set_factor(w, k, value);
+        if (rc < 0) return rc;
+    }
+    return 0;
+}
+
 int world_restore(world *w, const void *bytes, const world_buffers *b, int i)
 {
     int rc = 0;
@@ -433,6 +450,7 @@ int world_restore(world *w, const void *bytes, const world_buffers *b, int i)
     if (fault) TRY(fans_fail(FANS_EFORMAT, "%s", fault));
     TRY(check_observation(w));
     TRY(call_restore(w->def, w->env, (const char *)bytes + own_bytes(w)));
+    TRY(put_factors(w));
     show_now(w, b, i);
     w->started = true;
     TRY(draw(w, b->pixels, i));

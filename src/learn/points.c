@@ -339,21 +339,30 @@ static void live(points *p, int lane)
     points_note(p, lane, now.obs, now.action, now.reward, next);
 }
 
+/* Ends of episodes are no steps. */
+static void pass_ends(points *p, int lane)
+{
+    int rows = replay_rows(p->replay, lane);
+    while (p->at[lane] < rows && replay_at(p->replay, lane, p->at[lane]).last) visit(p, lane);
+}
+
 /* One step of all lanes; those with fewer steps begin later, so that all end now. */
 static int live_all(points *p, int left)
 {
     int rc = 0;
     for (int i = 0; i < p->rows; i++) {
         if (p->steps[i] < left) continue;
-        if (p->at[i] == 0) points_reset(p, i);
+        if (p->at[i] == 0) {
+            points_reset(p, i);
+            pass_ends(p, i); /* the oldest row may be one */
+        }
         live(p, i);
     }
     TRY(points_begin(p));
     points_finish(p);
     for (int i = 0; i < p->rows; i++) {
         if (p->at[i] == 0) continue;
-        while (p->at[i] < replay_rows(p->replay, i) && replay_at(p->replay, i, p->at[i]).last)
-            visit(p, i);
+        pass_ends(p, i);
         split(p, i, p->at[i]);
     }
 out:

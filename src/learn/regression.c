@@ -62,7 +62,7 @@ void regression_add(regression *x, real *rows_of, int rows)
 
 /* ---- symmetric matrices ---------------------------------------------------------------------- */
 
-/* A = L L': L replaces the lower half. A direction without extent is left out. */
+/* A = L L': L replaces the lower half. */
 static void decompose(double *A, int n)
 {
     for (int i = 0; i < n; i++)
@@ -123,6 +123,13 @@ static void solve_targets(regression *x)
     }
 }
 
+/* Does feature i vary within blocks at all, but for rounding? Where not, it explains nothing, and
+ * its weight is 0. */
+static bool moves(const regression *x, int i)
+{
+    return *moment(x, i, i) > 1e-12 * x->rows;
+}
+
 int regression_solve(regression *x)
 {
     int F = x->F;
@@ -130,10 +137,12 @@ int regression_solve(regression *x)
         return fans_fail(FANS_EINVAL, "%.0f rows are too few for %d features", x->rows, F);
     double *U = x->scratch, *L = x->inverse; /* L moves on into the inverse */
     double *unit = x->beta;                  /* [F], until beta is known */
-    for (int i = 0; i < F; i++) unit[i] = 1 / sqrt(*moment(x, i, i) + 1e-300);
+    for (int i = 0; i < F; i++) unit[i] = moves(x, i) ? 1 / sqrt(*moment(x, i, i)) : 0;
     for (int i = 0; i < F; i++)
         for (int j = 0; j < F; j++)
-            L[i * F + j] = *moment(x, i, j) * unit[i] * unit[j] + (i == j ? RIDGE : 0);
+            L[i * F + j] = *moment(x, i, j) * unit[i] * unit[j] + (i != j        ? 0
+                                                                   : unit[i] > 0 ? RIDGE
+                                                                                 : 1);
     decompose(L, F);
     double *to = mem_alloc((size_t)F * (size_t)F * sizeof *to);
     if (!to) return FANS_ENOMEM;

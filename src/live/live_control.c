@@ -84,7 +84,7 @@ static int newest(live *l, const json_t *value)
 {
     if (!json_is_true(value)) return fans_fail(FANS_EINVAL, "newest: takes true");
     int rc = live_open(l);
-    if (rc == 0) rc = live_restart(l);
+    if (rc == 0) rc = live_fault(l, live_restart(l));
     l->curves_at = -INFINITY;
     return rc;
 }

@@ -58,7 +58,7 @@ static double share_of(const manifest_row *row)
     static const char key[] = "train.episodes=";
     enum { EPISODES = 3000 };
     const char *at = strstr(row->o.set, key);
-    return at ? strtod(at + strlen(key), NULL) / EPISODES : 1;
+    return at ? text_number(at + strlen(key), NULL) / EPISODES : 1;
 }
 
 int cost_of(const json_t *costs, const comparison *c, int seeds, int steps, cost *out)

@@ -96,7 +96,7 @@ static int read_figure(const manifest *m, manifest_row *row, const char *s, int 
     snprintf(word, sizeof word, "%.*s", n, s);
     int name = (int)strcspn(word, " "), column = find_column(m, word, name);
     if (column < 0) return fans_fail(FANS_EINVAL, "paper: there is no column '%.*s'", name, word);
-    double mean = strtod(word + name, &end), sd = strtod(end, &after);
+    double mean = text_number(word + name, &end), sd = text_number(end, &after);
     if (end == word + name || *after)
         return fans_fail(FANS_EINVAL, "paper: '%s' is not COLUMN MEAN [SD]", word);
     row->paper[column] = (manifest_figure){mean, after == end ? NAN : sd};

@@ -149,7 +149,8 @@ static json_t *command_json(const char *lines)
     while (end && lines[end - 1] == '\n') end--;
     size_t start = end;
     while (start && lines[start - 1] != '\n') start--;
-    return json_stringn(lines + start, end - start);
+    json_t *words = json_stringn(lines + start, end - start);
+    return words ? words : json_string("?"); /* a folder's name need not be UTF-8 */
 }
 
 /* A key of system.json; null where there is none. */
@@ -224,7 +225,11 @@ int store_append(const char *path, const json_t *runs)
     int rc = os_exists(path);
     if (rc > 0) rc = store_add(&old, path);
     if (rc < 0) goto out;
-    json_array_extend(old.runs, (json_t *)runs);
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        json_t *run = json_array_get(runs, i);
+        if (!store_find(&old, word_of(run, "id"), json_integer_value(json_object_get(run, "seed"))))
+            json_array_append(old.runs, run);
+    }
     text_add(&out, "{\"runs\": [\n");
     for (size_t i = 0; i < json_array_size(old.runs); i++) {
         if (i) text_add(&out, ",\n");

@@ -48,7 +48,7 @@ out:
 
 typedef struct probe {
     const model_run *m;
-    replay *life; /* fresh data */
+    replay *life, *own; /* the data; NULL where they are the model's */
     belief *b;
     arena *memory;
     int episodes, k;            /* found so far; p + q */
@@ -150,7 +150,8 @@ static int visit_blind(probe *p, int i)
     return add_errors(p, &v);
 }
 
-static int probe_new(probe *p, const model_run *m, int episodes)
+/* On the model's own data, or on fresh ones. */
+static int probe_new(probe *p, const model_run *m, int episodes, bool fresh)
 {
     int rc = 0;
     size_t n = (size_t)episodes, factors = (size_t)(m->truth.p + m->truth.q) + 1;
@@ -165,9 +166,13 @@ static int probe_new(probe *p, const model_run *m, int episodes)
     TRY(arena_declare(p->memory, &p->average, (size_t)p->k * sizeof(float)));
     TRY(arena_commit(p->memory));
     int count = episodes * m->task->info.horizon;
-    TRY((p->steps = mem_alloc((size_t)(3 * count + 8) * sizeof *p->steps)) ? 0 : FANS_ENOMEM);
-    TRY(model_run_replay(m, &p->life, count));
-    TRY(model_run_collect(m, p->life, FRESH, count));
+    if (fresh) {
+        TRY(model_run_replay(m, &p->own, count));
+        TRY(model_run_collect(m, p->own, FRESH, count));
+    }
+    p->life = fresh ? p->own : m->data_rows;
+    size_t rows = (size_t)replay_rows(p->life, 0);
+    TRY((p->steps = mem_alloc((rows + 8) * sizeof *p->steps)) ? 0 : FANS_ENOMEM);
     p->b = m->belief;
     belief_reset(p->b, 0);
 out:
@@ -176,7 +181,7 @@ out:
 
 static void probe_free(probe *p)
 {
-    replay_free(p->life);
+    replay_free(p->own);
     mem_free(p->steps);
     arena_free(p->memory);
 }
@@ -185,7 +190,7 @@ static int eval_beliefs(const model_run *m, int episodes, model_eval *e)
 {
     int rc = 0;
     probe p = {0};
-    TRY(probe_new(&p, m, episodes));
+    TRY(probe_new(&p, m, episodes, true));
     int n = replay_list_steps(p.life, 0, p.steps);
     for (int i = 0; i < n; i++) TRY(visit(&p, p.steps[i], n));
     for (int t = 0; t < EVAL_TIMES; t++)
@@ -199,6 +204,21 @@ static int eval_beliefs(const model_run *m, int episodes, model_eval *e)
     for (int i = 0; i < n; i++) TRY(visit_blind(&p, p.steps[i]));
     e->error_blind = p.error[0] / n;
     e->error_r_blind = p.error[1] / n;
+out:
+    probe_free(&p);
+    return rc;
+}
+
+int model_run_score(const model_run *m, double *nats)
+{
+    enum { EPISODES = 100 };
+    int rc = 0, horizon = m->task->info.horizon;
+    probe p = {0};
+    TRY(probe_new(&p, m, EPISODES, false));
+    int n = replay_list_steps(p.life, 0, p.steps);
+    int from = n > EPISODES * horizon ? n - EPISODES * horizon : 0;
+    for (int i = from; i < n; i++) TRY(visit(&p, p.steps[i], n - from));
+    *nats = 0.5 * (m->f->z.d * log(p.error[0] / (n - from)) + log(p.error[1] / (n - from)));
 out:
     probe_free(&p);
     return rc;

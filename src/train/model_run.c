@@ -99,7 +99,7 @@ out:
 int model_run_make(model_run *m, const char *device, nn_precision precision, int threads)
 {
     int rc = 0;
-    uint64_t seed = (uint64_t)m->data.seed;
+    uint64_t seed = (uint64_t)m->data.seed | (uint64_t)m->start << 32;
     TRY(pool_new(&m->pool, threads));
     TRY(nn_device_new(&m->backend, device, precision, m->pool, NULL, 0));
     if (!m->data_rows) TRY(model_run_replay(m, &m->data_rows, 1));
@@ -211,6 +211,8 @@ static void list_state(const model_run *m, state_list *s)
     uint64_t *counters = nn_graph_counters(m->graph, &n);
     state_on_save(s, check_graph, m->graph);
     fnvae_state(m->f, 0, s);
+    state_add_number(s, "fit/start", FANS_I64, (void *)&m->start);
+    state_range(s, 0, m->data.starts - 1);
     state_add(s, "fnvae/counters", FANS_U64, 1, (int64_t[]){n}, counters);
 }
 
@@ -250,6 +252,13 @@ out:
     return rc;
 }
 
+int model_run_find_start(model_run *m, const char *folder)
+{
+    char path[4096];
+    path_in(path, sizeof path, folder, "model.safetensors");
+    return checkpoint_peek(path, "fit/start", &m->start);
+}
+
 int model_run_open(model_run *m, const char *folder, const char *device, int threads)
 {
     int rc = 0;
@@ -261,6 +270,7 @@ int model_run_open(model_run *m, const char *folder, const char *device, int thr
         TRY(fans_fail(FANS_EIO, "%s: holds no model (it has no model.safetensors)", folder));
     path_in(path, sizeof path, folder, "config.ini");
     TRY(model_run_load(m, path, "standard", NULL));
+    TRY(model_run_find_start(m, folder));
     TRY(model_run_make(m, device, NN_FP32, threads));
     TRY(read_state(m, folder));
 out:

@@ -8,9 +8,10 @@
 #include "learn/belief.h"
 #include "learn/causal_graph.h"
 
-#define MODEL_OPTIONS(X)                                                                     \
-    X(INT, seed, 0, 0, 2147483647, "seed of data and model")                                 \
-    X(INT, transitions, 20000, 100, 100000000, "transitions to collect with random actions") \
+#define MODEL_OPTIONS(X)                                                                        \
+    X(INT, seed, 0, 0, 2147483647, "seed of data and model")                                    \
+    X(INT, transitions, 20000, 100, 100000000, "transitions to collect with random actions")    \
+    X(INT, starts, 3, 1, 64, "networks that a fit begins with; the best after a quarter stays") \
     X(CHOICE, edges, 0, "data|gates", "what decides on edges in the end: regression, or the masks")
 OPTIONS_STRUCT(model_options, MODEL_OPTIONS)
 const option_group *model_option_group(void);
@@ -23,6 +24,7 @@ typedef struct model_run {
     model_options data;
     int window_lacking; /* steps that the window should have, if it is too short; else 0 */
     fnvae_dims truth;   /* of the task, with its own numbers of factors */
+    int64_t start;      /* which of the networks that the fit began with */
     pool *pool;
     nn_backend *backend;
     nn_graph *graph;
@@ -54,7 +56,8 @@ int model_run_settle(model_run *m);
 /* The folder. `open` also makes the model; `may_save` refuses a training run's folder. */
 int model_run_may_save(const char *folder);
 int model_run_save(const model_run *m, const char *folder);
-int model_run_resume(model_run *m, const char *folder); /* the config must be the same */
+int model_run_find_start(model_run *m, const char *folder); /* before `make`, to resume */
+int model_run_resume(model_run *m, const char *folder);     /* the config must be the same */
 int model_run_open(model_run *m, const char *folder, const char *device, int threads);
 
 /* ---- scoring (model_eval.c) ------------------------------------------------------------------ */
@@ -72,6 +75,11 @@ typedef struct model_eval {
 } model_eval;
 
 int model_run_eval(const model_run *m, int episodes, model_eval *e);
+
+/* What a step of its own data costs, in nats, predicted by beliefs about the steps before it. Only
+ * differences mean something: between fits that began with other networks. */
+int model_run_score(const model_run *m, double *nats);
+
 bool model_eval_judges(const model_run *m, int mask); /* are its edges identifiable? */
 const char *model_eval_factor(const model_run *m, int i);
 json_t *model_eval_json(const model_run *m, const model_eval *e);

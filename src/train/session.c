@@ -199,7 +199,7 @@ static char *describe_system(const session *s, const session_wish *w)
 static double number_or(const config *c, const char *key, double otherwise)
 {
     const char *value = config_get(c, "sac", key);
-    return value ? strtod(value, NULL) : otherwise;
+    return value ? text_number(value, NULL) : otherwise;
 }
 
 /* Threads for a wish of 0. Small networks spend more on waiting for each other than they gain:

@@ -209,6 +209,12 @@ static void a_list_goes_on_after_a_comma(void **state)
     assert_string_equal(list_of("[sac]\nat = 1,\n\nlr = 1\n"), "1,");
     assert_string_equal(list_of("[sac]\nat = 1,\n[env]\nname = a\n"), "1,");
     assert_string_equal(config_get(c, "env", "name"), "a");
+    char comment[600] = "[sac]\nat = 1, 2, ; old: ";
+    memset(comment + strlen(comment), '3', 200);
+    snprintf(comment + strlen(comment), 100, ", 4, 5\n6\n");
+    assert_string_equal(list_of(comment), "1, 2, 6");
+    assert_fails(config_add_text(c, "h.ini", "[sac]\nnote = a,\nlr = 1\n"), FANS_EFORMAT,
+                 "h.ini, line 3: the value before ends in a comma");
     assert_fails(config_add_text(c, "g.ini", "[sac]\nat = 1,\n 2\n 3\n"), FANS_EFORMAT,
                  "g.ini, line 4: neither '[section]' nor 'key = value'");
 }

@@ -68,6 +68,39 @@ static void groups_explain_what_they_add(void **state)
     regression_free(other);
 }
 
+/* An input that never varies explains nothing, and hides nothing. */
+static void a_feature_may_be_constant(void **state)
+{
+    (void)state;
+    enum { WIDE = WIDTH + 1 };
+    gemm_guard guard = gemm_enter();
+    regression *x, *plain = regress(-2);
+    rng r = rng_stream(3, "rows", 0);
+    assert_int_equal(regression_new(&x, F + 1, Y), 0);
+    for (int b = 0; b < BLOCKS; b++) {
+        real rows[BLOCK * WIDE];
+        double adds = 5 * rng_normal(&r);
+        for (int t = 0; t < BLOCK; t++) {
+            real *at = rows + t * WIDE;
+            for (int f = 0; f < F; f++) at[f] = (real)(rng_normal(&r) + adds);
+            at[F] = (real)0.1;
+            double own = (double)at[0] - 2 * (double)at[1];
+            at[F + 1] = (real)(own + adds + 0.1 * rng_normal(&r));
+        }
+        regression_add(x, rows, BLOCK);
+    }
+    assert_int_equal(regression_solve(x), 0);
+    for (int f = 0; f < F; f++) assert_near(x->beta[f], plain->beta[f], 1e-4);
+    assert_true(x->beta[F] == 0);
+    for (int f = 0; f <= F; f++) assert_true(x->inverse[f * (F + 1) + F] == 0);
+    regression_loss idle;
+    regression_drop(x, (bool[]){false, false, false, false, true}, &idle);
+    assert_true(idle.nats <= 0 && isfinite(idle.error));
+    assert_int_equal(gemm_leave(&guard), 0);
+    regression_free(x);
+    regression_free(plain);
+}
+
 static void too_few_rows_are_refused(void **state)
 {
     (void)state;
@@ -185,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_explain_what_they_add),
+        cmocka_unit_test(a_feature_may_be_constant),
         cmocka_unit_test(too_few_rows_are_refused),
         cmocka_unit_test(a_world_is_found),
         cmocka_unit_test(a_moved_mechanism_is_named),

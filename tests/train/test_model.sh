@@ -45,11 +45,12 @@ done
 grep -q '"f1"' "$folder/a.json" || complain "fit's figures lack F1"
 grep -q '"precision": "fp32"' "$folder/a.json" || complain "fit's figures lack the precision"
 
-# progress: twenty lines on a terminal, none elsewhere
+# progress: a line per start and twenty in all updates on a terminal, none elsewhere
 [ ! -s "$folder/a.err" ] || complain "fit prints to a file: $(head -1 "$folder/a.err")"
 if command -v script >/dev/null; then
     script -qec "$fans model fit $folder/task.ini --preset small --transitions 500 --episodes 40 --threads 1" /dev/null >"$folder/tty.txt"
-    [ "$(grep -c "^[0-9]*  " "$folder/tty.txt")" = 20 ] || complain "fit on a terminal: $(head -3 "$folder/tty.txt")"
+    [ "$(grep -c "^[0-9]*  " "$folder/tty.txt") $(grep -c "^start [1-3] of 3: " "$folder/tty.txt")" = "15 3" ] ||
+        complain "fit on a terminal: $(head -3 "$folder/tty.txt")"
 fi
 
 # the saved model is the fitted one
