@@ -280,12 +280,42 @@ static void mistakes_are_told(void **state)
     fans_config_free(c);
 }
 
+/* One step of a task with one factor. */
+static int tell(const char *algo, const double *truth)
+{
+    static const char *const names[] = {"wind"};
+    fans_task task = {.size = sizeof task, .obs = 2, .act = 1, .horizon = 25, .worlds = 1};
+    fans_config *c = small_config(NULL, algo);
+    fans_trainer *t = NULL;
+    float obs[] = {0, 0}, action;
+    task.factors = 1;
+    task.names = names;
+    assert_int_equal(fans_config_set(c, "change.wind.function", "uniform"), 0);
+    if (fans_trainer_new(&t, &task, c, NULL) < 0) fail_msg("%s", fans_error());
+    int rc = fans_trainer_act(t, obs, NULL, truth, &action);
+    fans_trainer_free(t);
+    fans_config_free(c);
+    return rc;
+}
+
+static void the_truth_is_a_number_and_not_left_out(void **state)
+{
+    (void)state;
+    assert_int_equal(tell("sac", NULL), 0);
+    assert_int_equal(tell("oracle", (double[]){0.5}), 0);
+    assert_fails(tell("oracle", NULL), FANS_EINVAL, "truth is NULL, but oracle must be told");
+    assert_fails(tell("sac", (double[]){NAN}), FANS_EINVAL, "truth[0] of world 0 is");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bytes_as_the_tool),   cmocka_unit_test(own_worlds_resume),
+        cmocka_unit_test(same_bytes_as_the_tool),
+        cmocka_unit_test(own_worlds_resume),
         cmocka_unit_test(a_copy_changes_nothing), /* from the run above */
-        cmocka_unit_test(endless_episodes_are_cut), cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(endless_episodes_are_cut),
+        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(the_truth_is_a_number_and_not_left_out),
     };
     return cmocka_run_group_tests(tests, make_test_folder, remove_test_folder);
 }

@@ -142,6 +142,23 @@ static void a_factor_can_be_held(void **state)
     }
     assert_int_equal(fans_worlds_hold(w, 0, "torque", NAN), 0);
     assert_true(v.factors[torque] == u.factors[torque]);
+
+    /* what is held now counts, not what was held when the world was saved */
+    char saved[4096];
+    int64_t bytes = fans_worlds_bytes(w);
+    double wanted = v.factors[torque];
+    assert_true(bytes > 0 && bytes <= (int64_t)sizeof saved);
+    assert_int_equal(fans_worlds_hold(w, 0, "torque", 0.5), 0);
+    assert_int_equal(fans_worlds_save(w, 0, saved, (size_t)bytes), 0);
+    assert_int_equal(fans_worlds_hold(w, 0, "torque", NAN), 0);
+    for (int k = 0; k < 7; k++) assert_int_equal(fans_worlds_step(w), 0);
+    assert_int_equal(fans_worlds_restore(w, 0, saved, (size_t)bytes), 0);
+    assert_true(v.factors[torque] == wanted);
+    assert_int_equal(fans_worlds_hold(w, 0, "torque", 0.5), 0);
+    assert_int_equal(fans_worlds_restore(w, 0, saved, (size_t)bytes), 0);
+    assert_true(v.factors[torque] == 0.5);
+    assert_int_equal(fans_worlds_hold(w, 0, "torque", NAN), 0);
+    assert_true(v.factors[torque] == wanted);
     assert_fails(fans_worlds_hold(w, 0, "torque", 1e9), FANS_EINVAL, "torque = 1e+09: not from");
     assert_fails(fans_worlds_hold(w, 0, "torqe", 1), FANS_EINVAL, "did you mean 'torque'");
     fans_worlds_free(w);

@@ -204,7 +204,8 @@ static const char *list_of(const char *ini)
 static void a_list_goes_on_after_a_comma(void **state)
 {
     (void)state;
-    assert_string_equal(list_of("[sac]\nat = 1, ; first\n  2,\n# a comment\n3\nlr = 1\n"), "1, 2, 3");
+    assert_string_equal(list_of("[sac]\nat = 1, ; first\n  2,\n# a comment\n3\nlr = 1\n"),
+                        "1, 2, 3");
     assert_string_equal(config_get(c, "sac", "lr"), "1");
     assert_string_equal(list_of("[sac]\nat = 1,\n\nlr = 1\n"), "1,");
     assert_string_equal(list_of("[sac]\nat = 1,\n[env]\nname = a\n"), "1,");

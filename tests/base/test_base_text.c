@@ -1,6 +1,7 @@
 /* test_base_text.c - growing strings, spelling hints, error messages, the log. */
 #include "testing.h"
 
+#include <locale.h>
 #include <pthread.h>
 
 #include "base/log.h"
@@ -150,6 +151,28 @@ static void names_are_plain(void **state)
     assert_false(text_is_name("a,b") || text_is_name("v\xc3\xbc"));
 }
 
+static void numbers_have_a_point_in_any_locale(void **state)
+{
+    (void)state;
+    static const char *const with_comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "de_DE"};
+    bool found = false;
+    for (size_t i = 0; i < COUNT(with_comma) && !found; i++)
+        found = setlocale(LC_NUMERIC, with_comma[i]) != NULL;
+    if (!found) SKIP("no locale of this machine writes numbers with a comma");
+    text t = {0};
+    char s[32], *end;
+    text_add(&t, "%g %.2f", 0.5, 1.25);
+    assert_string_equal(t.s, "0.5 1.25");
+    text_write_number(s, sizeof s, 9, 0.125);
+    assert_string_equal(s, "0.125");
+    assert_true(text_number("0.5,", &end) == 0.5);
+    assert_string_equal(end, ",");
+    snprintf(s, sizeof s, "%g", 0.5);
+    assert_string_equal(s, "0,5"); /* the program's own numbers stay as they are */
+    setlocale(LC_NUMERIC, "C");
+    text_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +184,7 @@ int main(void)
         cmocka_unit_test(the_log_goes_where_it_is_sent),
         cmocka_unit_test(differing_lines_are_found_in_order),
         cmocka_unit_test(names_are_plain),
+        cmocka_unit_test(numbers_have_a_point_in_any_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

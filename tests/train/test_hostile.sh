@@ -23,7 +23,7 @@ row() {
 echo "a secret" >secret
 commands=("runs bad" "report bad --out page.html" "eval bad/seed-0" "graph bad/seed-0" "play bad/seed-0"
     "rollout bad/seed-0/config.ini")
-for name in config.ini metrics.csv system.json command.txt result.json graph.json beliefs.csv \
+for name in config.ini metrics.csv system.json command.txt result.json graph.json beliefs.csv segments.csv times.csv evals.csv \
     checkpoint.safetensors checkpoint.next.safetensors events.out.tfevents.0000000000.fans; do
     rm -rf bad && cp -r made bad
     ln -sf ../../secret "bad/seed-0/$name"
