@@ -36,6 +36,13 @@ static const struct {
     {"model.safetensors", 65536 * MIB},
 };
 
+bool folder_has(const char *name)
+{
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (!strcmp(files[i].name, name)) return true;
+    return false;
+}
+
 static int check_file(int folder, const char *path, const char *name, int64_t most)
 {
     struct stat st;

@@ -5,6 +5,11 @@
 #ifndef BASE_FOLDER_H
 #define BASE_FOLDER_H
 
+#include <stdbool.h>
+
+/* Is it one of the files that are checked? Whoever names a file of a run asserts that. */
+bool folder_has(const char *name);
+
 /* Refuses a folder in which one of a run's files is not a plain file, or is too large to be one. A
  * folder or a file that does not exist is fine. */
 int folder_check(const char *path);

@@ -2,6 +2,7 @@
  * options that this version does not know are kept, so that old runs can be compared as well. */
 #include "report/record.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 int record_file(const record *r, const char *name, char *out)
 {
+    assert(folder_has(name));
     if (snprintf(out, FOLDERS_PATH, "%s/%s", r->path, name) >= FOLDERS_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
     return 0;

@@ -1,6 +1,7 @@
 /* run.c - the files of a run. */
 #include "train/run.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 
 int run_file(const run *r, const char *name, char *out)
 {
+    assert(folder_has(name));
     if (snprintf(out, RUN_PATH, "%s/%s", r->path, name) >= RUN_PATH)
         return fans_fail(FANS_EIO, "%s: the path is too long", r->path);
     return 0;
