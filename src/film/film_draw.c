@@ -309,7 +309,7 @@ static void draw_picture(film *f, const film_lane *l, int x, int y)
     canvas_text(c, x + 12 * unit, y + h - 9 * unit, size, PANEL, v.text);
 }
 
-/* An episode that has ended before the others'. */
+/* An episode that has ended before the others': said above what the agent makes of a change. */
 static void draw_end(film *f, const film_lane *l, int x, int y)
 {
     char line[48];
@@ -317,10 +317,11 @@ static void draw_end(film *f, const film_lane *l, int x, int y)
     for (int i = 0; i < f->s.lanes; i++)
         if (f->lanes[i].episode == l->episode && f->lanes[i].tau > latest) latest = f->lanes[i].tau;
     if (!l->ended || l->tau == latest) return;
-    double unit = f->unit, size = 13 * unit;
+    double unit = f->unit, size = 13 * unit, base = y + f->picture_height - 30 * unit;
     snprintf(line, sizeof line, "this episode ended after %d steps", l->tau + 1);
-    canvas_fill(&f->page, x, y, x + canvas_text_width(size, line) + 24 * unit, y + 30 * unit, TEXT);
-    canvas_text(&f->page, x + 12 * unit, y + 21 * unit, size, PANEL, line);
+    canvas_fill(&f->page, x, base - 30 * unit, x + canvas_text_width(size, line) + 24 * unit, base,
+                TEXT);
+    canvas_text(&f->page, x + 12 * unit, base - 9 * unit, size, PANEL, line);
 }
 
 static void draw_lane(film *f, int i)
