@@ -135,7 +135,12 @@ static int open_session(fans_trainer *t, const fans_task *like)
     t->training = t->session.trainings[0];
     t->info = &t->session.sources[0].task->info;
     t->rows = t->session.sources[0].options.worlds;
-    t->needs_truth = t->factors > 0 && t->session.entries[0].algo->told >= FANS_TOLD_LABELS;
+    t->needs_truth =
+        t->info->factor_count > 0 && t->session.entries[0].algo->told >= FANS_TOLD_LABELS;
+    if (t->needs_truth && t->factors < t->info->factor_count)
+        return fans_fail(FANS_EINVAL,
+                         "fans_trainer_new: %s must be told the factors: the task names %d of %d",
+                         t->session.entries[0].algo->name, t->factors, t->info->factor_count);
     return 0;
 }
 

@@ -147,6 +147,8 @@ static int on_entry(void *user, const char *section, const char *key, const char
     return r->rc == 0;
 }
 
+enum { LINE_MOST = 1024 };
+
 /* How much of a line of n characters libinih can take: all of it, or a list up to a comma. */
 static size_t piece(const char *line, size_t n, size_t most)
 {
@@ -160,12 +162,14 @@ static bool is_comment(const char *line)
     return *line == '#' || *line == ';';
 }
 
-/* How much of a line of n characters is before a comment: one begins with a blank and a ';'. */
+/* How much of a line of n characters is before its comment, which begins with a blank and a ';',
+ * and before the blanks at its end. */
 static size_t before_comment(const char *line, size_t n)
 {
-    for (size_t i = 1; i < n; i++)
-        if (line[i] == ';' && strchr(" \t", line[i - 1])) return i - 1;
-    return n;
+    size_t end = 0;
+    while (end < n && !(end > 0 && line[end] == ';' && strchr(" \t", line[end - 1]))) end++;
+    while (end > 0 && strchr(" \t\r", line[end - 1])) end--;
+    return end;
 }
 
 /* Hands libinih one line at a time, which is how we know its number, or a long one in pieces.
@@ -178,7 +182,7 @@ static char *next_line(char *out, int size, void *stream)
     size_t blanks = strspn(r->rest, " \t"), whole = strcspn(r->rest += blanks, "\n");
     bool comment = is_comment(r->rest);
     size_t n = comment ? 0 : before_comment(r->rest, whole);
-    r->most = (size_t)size - 3; /* less an indent, a newline and a zero */
+    r->most = (size_t)(size < LINE_MOST ? size : LINE_MOST) - 3; /* an indent, a newline, a zero */
     size_t taken = piece(r->rest, n, r->most);
     r->gap = r->unbroken ? (int)blanks : 1;
     r->pieces++;
@@ -213,7 +217,7 @@ static int begin_layer(config *c, const char *name, reading *r)
 /* The line of a piece that libinih did not understand. */
 static int line_of_piece(config *c, const char *ini, size_t most, int wanted)
 {
-    char line[1024];
+    char line[LINE_MOST];
     reading r = {.c = c, .rest = ini};
     do {
         r.open = r.unbroken;

@@ -14,64 +14,80 @@
 
 static _Thread_local bool failed; /* an allocation of jansson, since a value was last written */
 
-/* What jansson has taken since it began to parse, so that a failed allocation can end the parser:
- * jansson 2.14 goes on without the character that it has no memory for, and then asserts, or writes
- * past the end of a string. */
+/* What jansson has taken and given back since it began to parse, so that a failed allocation can
+ * end the parser: jansson 2.14 goes on without the character that it has no memory for, and then
+ * asserts, or writes past the end of a string. Nothing is freed until it has ended, and then all
+ * that it has given back, or all that it has taken. */
+typedef struct pile {
+    void **of;
+    size_t count, capacity;
+} pile;
+
 static _Thread_local struct {
     bool begun;
     jmp_buf end;
-    void **taken;
-    size_t count, capacity;
+    pile taken, given;
 } parser;
-
-static bool remember(void *memory)
-{
-    if (parser.count == parser.capacity) {
-        size_t more = 2 * parser.capacity + 64;
-        void **taken = realloc(parser.taken, more * sizeof *taken);
-        if (!taken) return false;
-        parser.taken = taken;
-        parser.capacity = more;
-    }
-    parser.taken[parser.count++] = memory;
-    return true;
-}
 
 static json_malloc_t theirs_malloc; /* what the program has chosen */
 static json_free_t theirs_free;
 
+static bool put(pile *p, void *memory)
+{
+    if (p->count == p->capacity) {
+        size_t more = 2 * p->capacity + 64;
+        void **of = realloc(p->of, more * sizeof *of);
+        if (!of) return false;
+        p->of = of;
+        p->capacity = more;
+    }
+    p->of[p->count++] = memory;
+    return true;
+}
+
+static void drop(pile *p, bool all)
+{
+    while (all && p->count > 0) theirs_free(p->of[--p->count]);
+    free(p->of);
+    *p = (pile){0};
+}
+
+static void fail(void)
+{
+    failed = true;
+    if (parser.begun) longjmp(parser.end, 1);
+}
+
 static void *take(size_t bytes)
 {
     void *memory = theirs_malloc(bytes);
-    if (memory && (!parser.begun || remember(memory))) return memory;
+    if (memory && (!parser.begun || put(&parser.taken, memory))) return memory;
     theirs_free(memory);
-    failed = true;
-    if (parser.begun) longjmp(parser.end, 1);
+    fail();
     return NULL;
 }
 
-/* Mostly of what was taken last. */
 static void give(void *memory)
 {
-    for (size_t i = parser.count; memory && i-- > 0;)
-        if (parser.taken[i] == memory) {
-            parser.taken[i] = parser.taken[--parser.count];
-            break;
-        }
-    theirs_free(memory);
+    if (!parser.begun)
+        theirs_free(memory);
+    else if (memory && !put(&parser.given, memory))
+        fail();
 }
 
 /* NULL where the text is no JSON, or an allocation failed. */
 static json_t *parse(const void *bytes, size_t n, json_error_t *why)
 {
-    json_t *value = NULL;
-    parser.begun = true;
-    if (!setjmp(parser.end))
+    json_t *volatile value = NULL;
+    volatile bool ended = false;
+    if (!setjmp(parser.end)) {
+        parser.begun = true;
         value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, why);
-    else
-        while (parser.count > 0) theirs_free(parser.taken[--parser.count]);
-    free(parser.taken);
-    memset(&parser, 0, sizeof parser);
+        ended = true;
+    }
+    parser.begun = false;
+    drop(&parser.given, ended);
+    drop(&parser.taken, !ended);
     return value;
 }
 

@@ -77,11 +77,15 @@ void option_print_range(const option *o, text *out)
         text_add(out, "one of %s", o->words);
         break;
     case FANS_OPTION_STRING:
-        text_add(out, "a line of at most %d characters without ' ;'", OPTION_TEXT - 1);
+        text_add(out, "a line of at most %d characters without ' ;', and no comma at its end",
+                 OPTION_TEXT - 1);
         break;
     case FANS_OPTION_NUMBERS:
-        text_add(out, "at most %d characters; continues on the next line after a comma",
-                 OPTION_LIST - 1);
+        text_add(
+            out,
+            "numbers with commas between them, at most %d characters; they may continue on the "
+            "next line after a comma",
+            OPTION_LIST - 1);
         break;
     }
 }
@@ -121,10 +125,19 @@ static int parse_flag(const char *value, bool *out)
     return -1;
 }
 
+/* Can a list be cut into lines? */
+static bool has_commas(const char *list)
+{
+    enum { MOST = 150 };
+    while (strcspn(list, ",") <= MOST && strchr(list, ',')) list = strchr(list, ',') + 1;
+    return strlen(list) <= MOST;
+}
+
 /* Does a text survive being written as "key = text" and read back? */
 static bool reads_back(const option *o, const char *value)
 {
     size_t n = strlen(value);
+    if (o->kind == FANS_OPTION_NUMBERS && (!has_commas(value) || strchr(value, '='))) return false;
     if (n >= room(o) || (n > 0 && (value[0] == ' ' || strchr(" ,", value[n - 1])))) return false;
     for (size_t i = 0; i < n; i++) {
         if ((unsigned char)value[i] < 32 || value[i] == 127) return false;

@@ -228,8 +228,9 @@ int cmd_graph(int argc, char **argv)
                  "folder of a fitted model or of a run with a graph, or a file that --json wrote"),
         ARG_MAYBE("OTHER", &q.other, "another one: which edges it has more and less"),
         ARG_FLAG("truth", &q.truth, "show the true graph of a task; GRAPH is its config"),
-        ARG_TEXT("data", "F", &q.data,
-                 "find the graph in F, recorded by `fans rollout --csv`; GRAPH is the task's config"),
+        ARG_TEXT(
+            "data", "F", &q.data,
+            "find the graph in F, recorded by `fans rollout --csv`; GRAPH is the task's config"),
         ARG_TEXT("recent", "F", &q.recent,
                  "with --data: say which mechanisms have changed between that file and F"),
         ARG_REAL("alarm", &q.alarm, 1e-6, 0.5,

@@ -1,4 +1,5 @@
 /* cmd_model.c - fans model: fits the FN-VAE to a task's data, or evaluates a fitted one. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,13 +100,13 @@ out:
     return rc;
 }
 
-static int fit_make(const fit *k, model_run *m)
+static int fit_make(const fit *k, model_run *m, bool resume)
 {
     nn_precision precision;
     int rc = 0;
     TRY(nn_precision_find(&precision, k->precision));
     TRY(model_run_make(m, k->device, precision, k->threads));
-    if (k->resume) return model_run_resume(m, k->out);
+    if (resume) return model_run_resume(m, k->out);
     model_run_observe(m);
 out:
     return rc;
@@ -126,7 +127,7 @@ static int fit_prepare(fit *k)
                     k->m.o.window, k->m.o.order + 2, k->m.window_lacking);
     if (k->report < 0) k->report = isatty(STDERR_FILENO) ? (k->m.o.updates + 19) / 20 : 0;
     if (k->resume) TRY(model_run_find_start(&k->m, k->out));
-    TRY(fit_make(k, &k->m));
+    TRY(fit_make(k, &k->m, k->resume));
 out:
     return rc;
 }
@@ -164,11 +165,14 @@ static int fit_try(const fit *k, model_run *m, int updates, double *nats)
     int rc = 0;
     TRY(fit_learn(k, m, updates, 0, 0));
     TRY(model_run_score(m, nats));
+    if (isnan(*nats)) *nats = INFINITY;
     if (k->report)
         fprintf(stderr, "start %d of %d: %.4f nats a step\n", (int)m->start + 1, m->data.starts,
                 *nats);
 out:
-    return rc;
+    if (rc != FANS_ENUMERIC) return rc;
+    *nats = INFINITY; /* another may be better */
+    return 0;
 }
 
 /* A network may begin where it cannot get out: with a reward's factor that is right for one sign of
@@ -182,7 +186,7 @@ static int fit_choose(fit *k, int updates)
     for (int i = 1; i < k->m.data.starts; i++) {
         TRY(fit_load(k, &other));
         other.start = i;
-        TRY(fit_make(k, &other));
+        TRY(fit_make(k, &other, false));
         TRY(fit_try(k, &other, updates, &nats));
         if (nats < best) {
             model_run worse = k->m;
@@ -201,9 +205,9 @@ static int fit_run(fit *k)
 {
     const fnvae *f = k->m.f;
     int rc = 0, all = f->o.updates, stop = k->stop > 0 && k->stop < all ? k->stop : all;
-    int trial = all / 4 < stop ? all / 4 : stop;
-    bool choose = k->m.data.starts > 1 && !k->m.o.observed && f->update < trial;
-    if (choose) TRY(fit_choose(k, trial));
+    int trial = all / 4;
+    if (k->m.data.starts > 1 && !k->m.o.observed && f->update < trial && trial <= stop)
+        TRY(fit_choose(k, trial));
     TRY(fit_learn(k, &k->m, stop, k->report, k->save));
     if (k->m.f->update >= all) fnvae_freeze(k->m.f);
 out:

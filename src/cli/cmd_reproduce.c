@@ -49,11 +49,13 @@ static int list_table(price *p, const manifest *m)
 {
     cost core = {0}, gpu = {0};
     reproduction r = {0};
+    const reproduce_wish one = {.out = "runs", .seeds = 1};
     char runs[16] = "–", cores[48], gpus[48];
     const char *note = *m->o.missing ? m->o.missing : *m->o.data ? m->o.command : m->o.cost;
     int rc = 0;
-    TRY(reproduction_plan(&r, m, &REPRODUCE_WISH));
-    if (manifest_has_runs(m)) snprintf(runs, sizeof runs, "%d", r.plan.count);
+    TRY(reproduction_plan(&r, m, &one));
+    int all = r.cell_count * m->o.seeds;
+    if (manifest_has_runs(m)) snprintf(runs, sizeof runs, "%d", all);
     if (m->o.small) TRY(cost_of(p->core, &r.c, LIST_SEEDS, m->o.small, &core));
     TRY(cost_of(p->gpu, &r.c, m->o.seeds, 0, &gpu));
     write_cost(&core, cores, sizeof cores);
@@ -63,9 +65,9 @@ static int list_table(price *p, const manifest *m)
     json_array_append_new(
         p->all, json_pack("{s:s, s:s, s:s, s:I, s:{s:f, s:i}, s:{s:f, s:i}, s:s, s:s}", "name",
                           m->name, "title", m->o.title, "where", m->o.where, "runs",
-                          (json_int_t)r.plan.count, "small", "core_hours", core.seconds / 3600,
-                          "runs", core.runs, "gpu", "hours", gpu.seconds / 3600, "runs", gpu.runs,
-                          "cost", m->o.cost, "missing", m->o.missing));
+                          (json_int_t)all, "small", "core_hours", core.seconds / 3600, "runs",
+                          core.runs, "gpu", "hours", gpu.seconds / 3600, "runs", gpu.runs, "cost",
+                          m->o.cost, "missing", m->o.missing));
 out:
     reproduction_close(&r);
     return rc;

@@ -139,7 +139,6 @@ int reproduction_plan(reproduction *r, const manifest *m, const reproduce_wish *
     r->c.root = r->root;
     if (w->preset) r->c.preset = w->preset;
     if (!strcmp(r->c.preset, "small")) r->c.reduced = m->o.small;
-    if (*m->o.data) TRY(read_data(r));
     if (!manifest_has_runs(m)) return 0;
     r->cells = mem_alloc((size_t)(m->row_count * m->column_count) * sizeof *r->cells);
     TRY(r->cells ? 0 : FANS_ENOMEM);
@@ -153,6 +152,7 @@ int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *
 {
     int rc = 0;
     TRY(reproduction_plan(r, m, w));
+    if (*m->o.data) TRY(read_data(r));
     if (!manifest_has_runs(m)) return 0;
     TRY(tell(r));
     TRY(identify(r));

@@ -371,7 +371,7 @@ int schedule_load(schedule **out, config *c, const fans_env_info *info, const ch
     schedule *s = mem_alloc(sizeof *s);
     if (!s) return FANS_ENOMEM;
     s->horizon = info->horizon;
-    while (config_section(c, "change.", rules)) rules++;
+    while (rules <= info->factor_count && config_section(c, "change.", rules)) rules++;
     TRY((s->rules = mem_alloc((size_t)rules * sizeof *s->rules)) ? 0 : FANS_ENOMEM);
     for (int i = 0; i < rules; i++)
         TRY(load_rule(&s->rules[s->count++], c, config_section(c, "change.", i), info, env));

@@ -115,10 +115,15 @@ void film_saw(film *f, int i, const uint8_t *pixels, const uint8_t *imagined)
     if (imagined) memcpy(l->imagined, imagined, f->seen);
 }
 
+/* A lane whose episodes are over has fewer steps than the others. */
 bool film_has_news(const film *f)
 {
+    int64_t most = 0;
     for (int i = 0; i < f->s.lanes; i++)
-        if (follow_has_news(&f->lanes[i].follow, FILM_NEWS)) return true;
+        if (f->lanes[i].steps > most) most = f->lanes[i].steps;
+    for (int i = 0; i < f->s.lanes; i++)
+        if (f->lanes[i].steps == most && follow_has_news(&f->lanes[i].follow, FILM_NEWS))
+            return true;
     return false;
 }
 

@@ -156,11 +156,12 @@ int regression_solve(regression *x)
 
 /* ---- groups of features ---------------------------------------------------------------------- */
 
-static int choose(const regression *x, const bool *in)
+/* Those that vary in both: of a still one nothing is known. */
+static int choose(const regression *x, const regression *other, const bool *in)
 {
     int n = 0;
     for (int f = 0; f < x->F; f++)
-        if (in[f]) x->chosen[n++] = f;
+        if (in[f] && moves(x, f) && moves(other, f)) x->chosen[n++] = f;
     return n;
 }
 
@@ -168,12 +169,13 @@ static int choose(const regression *x, const bool *in)
 static regression_loss loss_of(double form, int group, double rows)
 {
     return (regression_loss){0.5 * log1p(fmax(form - group, -0.5 * rows) / rows),
-                             sqrt(group / 2.0 + fmax(form - group, 0)) / rows};
+                             sqrt(fmax(group, 1) / 2 + fmax(form - group, 0)) / rows};
 }
 
 /* delta (n, Y) becomes, by target, delta' V^-1 delta in its first row. */
 static void quadratic(double *V, double *delta, int n, int Y)
 {
+    if (n == 0) memset(delta, 0, (size_t)Y * sizeof *delta);
     decompose(V, n);
     forward(V, delta, n, Y);
     for (int i = 1; i < n; i++)
@@ -186,7 +188,7 @@ static void quadratic(double *V, double *delta, int n, int Y)
 
 void regression_drop(regression *x, const bool *in, regression_loss *out)
 {
-    int n = choose(x, in), F = x->F, Y = x->Y;
+    int n = choose(x, x, in), F = x->F, Y = x->Y;
     double *V = x->scratch, *delta = V + n * n;
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) V[i * n + j] = x->inverse[x->chosen[i] * F + x->chosen[j]];
@@ -198,7 +200,7 @@ void regression_drop(regression *x, const bool *in, regression_loss *out)
 
 void regression_differ(regression *a, const regression *b, const bool *in, regression_loss *out)
 {
-    int n = choose(a, in), F = a->F, Y = a->Y;
+    int n = choose(a, b, in), F = a->F, Y = a->Y;
     double *V = a->scratch, *delta = V + n * n, rows = 1 / (1 / a->rows + 1 / b->rows);
     for (int y = 0; y < Y; y++) {
         for (int i = 0; i < n; i++) {

@@ -214,6 +214,11 @@ static void a_list_goes_on_after_a_comma(void **state)
     memset(comment + strlen(comment), '3', 200);
     snprintf(comment + strlen(comment), 100, ", 4, 5\n6\n");
     assert_string_equal(list_of(comment), "1, 2, 6");
+    assert_string_equal(list_of("[sac]\r\nat = 1, 2,  \r\n 3\r\n"), "1, 2, 3");
+    char blank[700] = "[sac]\nat = 1,";
+    memset(blank + strlen(blank), ' ', 300);
+    memcpy(blank + 300, "\n2\n", 4);
+    assert_string_equal(list_of(blank), "1, 2");
     assert_fails(config_add_text(c, "h.ini", "[sac]\nnote = a,\nlr = 1\n"), FANS_EFORMAT,
                  "h.ini, line 3: the value before ends in a comma");
     assert_fails(config_add_text(c, "g.ini", "[sac]\nat = 1,\n 2\n 3\n"), FANS_EFORMAT,

@@ -159,12 +159,13 @@ static void help_texts_come_from_the_table(void **state)
 {
     (void)state;
     static const char *const initial[] = {"0.0003", "256", "0", "true", "copy", "a note"};
-    static const char *const range[] = {"1e-08 to 1",
-                                        "1 to 65536",
-                                        "-2.14748365e+09 to 2.14748365e+09",
-                                        "true or false",
-                                        "one of polyak|copy|none",
-                                        "a line of at most 159 characters without ' ;'"};
+    static const char *const range[] = {
+        "1e-08 to 1",
+        "1 to 65536",
+        "-2.14748365e+09 to 2.14748365e+09",
+        "true or false",
+        "one of polyak|copy|none",
+        "a line of at most 159 characters without ' ;', and no comma at its end"};
     for (size_t i = 0; i < demo_group()->count; i++) {
         text a = {0}, b = {0};
         option_print_initial(&demo_group()->options[i], &a);

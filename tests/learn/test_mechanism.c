@@ -95,6 +95,11 @@ static void a_feature_may_be_constant(void **state)
     for (int f = 0; f <= F; f++) assert_true(x->inverse[f * (F + 1) + F] == 0);
     regression_loss idle;
     regression_drop(x, (bool[]){false, false, false, false, true}, &idle);
+    assert_true(idle.nats == 0 && isfinite(idle.error));
+
+    /* in one of two periods: nothing can be said of it */
+    x->moments[F * (F + 1 + Y) + F] = 1;
+    regression_differ(x, x, (bool[]){false, false, false, false, true}, &idle);
     assert_true(idle.nats <= 0 && isfinite(idle.error));
     assert_int_equal(gemm_leave(&guard), 0);
     regression_free(x);

@@ -60,6 +60,10 @@ grep -v " updates on " "$folder/a.txt" | cmp -s - "$folder/eval.txt" || complain
 fit "$folder/c" --seed 3
 cmp -s "$folder/a/model.safetensors" "$folder/c/model.safetensors" && complain "the seed has no effect"
 
+# the same before the best network was chosen
+fit "$folder/early" --stop 3 && fit "$folder/early" --resume
+cmp -s "$folder/a/model.safetensors" "$folder/early/model.safetensors" || complain "a fit that was stopped early resumes to another model"
+
 # a stopped fit resumes as if nothing had happened, but only with the same config
 fit "$folder/d" --stop 9
 cmp -s "$folder/a/model.safetensors" "$folder/d/model.safetensors" && complain "--stop has no effect"
