@@ -38,7 +38,8 @@ enum { DEFAULT_FACTORS = 8 }; /* of each kind, unless the options say */
 #define FANSRL_OPTIONS(X)                                                                        \
     X(INT, initial, 0, 0, 1000000000,                                                            \
       "steps of a seed with random actions, to learn the graph; 0: 8 windows, at least 5000")    \
-    X(INT, model_every, 25, 1, 1000000, "after the initial steps: steps of a seed between model updates")     \
+    X(INT, model_every, 25, 1, 1000000,                                                          \
+      "after the initial steps: steps of a seed between model updates")                          \
     X(INT, model_updates, 1, 0, 1000000, "model updates in a round")                             \
     X(INT, refresh, 500, 0, 1000000000, "steps of a seed between refreshes of stored beliefs")   \
     X(CHOICE, belief, 0, "filter|prior", "correct beliefs by every step, or only predict them")  \

@@ -31,7 +31,8 @@
     X(INT, window, 0, 0, 100000, "most steps of a segment per update; 0: the horizon")         \
     X(INT, initial, 5000, 0, 1000000000, "steps of a seed with random actions, to learn from") \
     X(INT, updates, 3000, 0, 1000000000, "updates in the second half of these")                \
-    X(INT, model_every, 25, 1, 1000000, "after the initial steps: steps of a seed between updates")         \
+    X(INT, model_every, 25, 1, 1000000,                                                        \
+      "after the initial steps: steps of a seed between updates")                              \
     X(INT, refit, 10, 1, 1000000, "segments between fits of the Gaussian processes")           \
     X(INT, hindsight, 0, 0, 1000, "first steps of a segment where critics see later factors")
 OPTIONS_STRUCT(trio_options, TRIO_OPTIONS)

@@ -181,7 +181,7 @@ int json_read_file(json_t **out, const char *path)
     size_t n;
     int rc = os_read_file(&bytes, &n, path);
     if (rc < 0) return rc;
-    json_error_t why;
+    json_error_t why = {0};
     rc = json_parse(out, bytes, n, &why);
     mem_free(bytes);
     if (rc == FANS_ENOMEM) return fans_fail_within(rc, "%s", path);

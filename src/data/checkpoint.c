@@ -247,7 +247,7 @@ static int open_file(opened *f, const char *path)
     if (n > MOST_HEADER || n > f->size - 8)
         return damaged(path, "its header is longer than the file: truncated, or not safetensors");
     f->data = 8 + (size_t)n;
-    json_error_t why;
+    json_error_t why = {0};
     rc = json_parse(&f->header, f->bytes + 8, n, &why);
     if (rc == FANS_ENOMEM) return fans_fail_within(rc, "%s", path);
     if (!json_is_object(f->header)) return damaged(path, "its header is not JSON");

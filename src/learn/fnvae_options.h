@@ -20,7 +20,8 @@ enum { SMOOTH_STEP, SMOOTH_MA, SMOOTH_EMA, SMOOTH_OFF }; /* smooth */
     X(INT, batch, 4, 1, 65536, "windows per update")                                               \
     X(REAL, jumps, 0, 0, 1, "fraction of windows spliced from two times")                          \
     X(INT, moves, 0, 0, 100000, "most segments per window that p_gamma predicts; 0: all")          \
-    X(INT, updates, 6000, 1, 100000000, "updates to fit graph and model from scratch (agents: 3000)")             \
+    X(INT, updates, 6000, 1, 100000000,                                                            \
+      "updates to fit graph and model from scratch (agents: 3000)")                                \
     X(REAL, head, 0, 0, 1e3, "pre-training of the θ-free network, in multiples of `updates`")      \
     X(INT, encode, 16, 1, 65536, "windows that an agent encodes at once to refresh beliefs")       \
     X(INT, evidence, 25, 0, 100000, "steps of a segment to see before its reconstruction counts")  \

@@ -111,7 +111,7 @@ static int obey(live *l, json_t *asked)
 
 int live_control(live *l, const char *body, size_t bytes)
 {
-    json_error_t why;
+    json_error_t why = {0};
     json_t *asked;
     int rc = json_parse(&asked, body, bytes, &why);
     if (rc == 0)

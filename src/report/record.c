@@ -367,7 +367,7 @@ static int read_system(record *r)
 {
     int rc = 0;
     TRY(read_text(r, "system.json", &r->system, false));
-    json_error_t why;
+    json_error_t why = {0};
     if (r->system && json_parse(&r->machine, r->system, strlen(r->system), &why) == FANS_ENOMEM)
         TRY(FANS_ENOMEM);
     const char *commit = json_string_value(json_object_get(r->machine, "commit"));

@@ -54,7 +54,8 @@ static void *pick(void *kind)
     return way == 2 ? NULL : from[below(SLOTS)];
 }
 
-/* Numbers for all arrays: mostly right, and the same for rows that a trainer has more than usual. */
+/* Numbers for all arrays: mostly right, and the same for rows that a trainer has more than usual.
+ */
 static const float *numbers(void)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e38, -1e-45};
