@@ -8,6 +8,7 @@ cd "${2:-.}"
 rules='
 (gets|strcpy|strncpy|strcat|strncat|sprintf|vsprintf|strtok)[(]  -   use snprintf, memcpy or base/text.h
 (atoi|atol|atof|sscanf)[(]                      -                    use options_set or text_number: they report errors
+hypot[(]                                        -                    use sqrt: glibc 2.35 has another hypot, and a wheel must run before it
 strto(d|f|ld)[(]                                -                    use text_number: the program has a locale
 (rand|srand|random|srandom|drand48|rand_r)[(]   -                    use base/rng.h
 (gmtime|localtime|ctime|asctime|strsignal)[(]   -                    use the _r form: several threads call us

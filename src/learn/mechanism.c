@@ -268,6 +268,12 @@ out:
     return rc;
 }
 
+/* Two independent errors as one. */
+static double together(double a, double b)
+{
+    return sqrt(a * a + b * b);
+}
+
 /* ---- edges ----------------------------------------------------------------------------------- */
 
 /* What all states before the step tell of the reward, or all after it. */
@@ -328,7 +334,7 @@ static void add_moving(const search *s, mechanism *out)
         const regression_loss *adds = &s->p[0].moving[i];
         regression_loss *e = edge_at(out, i, s->d + s->m);
         e->nats = (s->profiles ? e->nats : 0) + 0.5 * log1p(adds->nats / noise);
-        e->error = hypot(s->profiles ? e->error : 0, 0.5 * adds->error / (noise + adds->nats));
+        e->error = together(s->profiles ? e->error : 0, 0.5 * adds->error / (noise + adds->nats));
     }
 }
 
@@ -471,7 +477,7 @@ double mechanism_probability(const mechanism *x, int effect, int cause)
         double constant, slope;
     } visible = {-3.02, 3.06}, hidden = {-2.05, 1.22};
     const regression_loss *e = mechanism_edge(x, effect, cause);
-    double z = fmax(e->nats, 0) / hypot(e->error, MISFIT * x->signal[effect]);
+    double z = fmax(e->nats, 0) / together(e->error, MISFIT * x->signal[effect]);
     bool seen = cause < x->d + x->m;
     double odds = (seen ? visible.constant : hidden.constant) +
                   (seen ? visible.slope : hidden.slope) * log1p(z * z);
