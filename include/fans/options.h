@@ -19,7 +19,7 @@
  * REAL fields are double, INT int, FLAG bool, CHOICE an int (the position in the list, from 0),
  * TEXT an array of FANS_OPTION_TEXT characters, LIST one of FANS_OPTION_LIST. A text that a config
  * file could not hold is refused: one with control characters, with spaces at either end, with the
- * start of a comment, or with a comma at the end, after which a list goes on in the next line.
+ * start of a comment, or with a comma at the end, after which a list continues on the next line.
  */
 #ifndef FANS_OPTIONS_H
 #define FANS_OPTIONS_H

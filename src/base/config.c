@@ -174,7 +174,7 @@ static size_t before_comment(const char *line, size_t n)
 
 /* Hands libinih one line at a time, which is how we know its number, or a long one in pieces.
  * libinih takes an indented line as part of the value before it. Here indentation means nothing: a
- * list goes on where the line before it ends in a comma. */
+ * list continues where the line before it ends in a comma. */
 static char *next_line(char *out, int size, void *stream)
 {
     reading *r = stream;
@@ -194,7 +194,7 @@ static char *next_line(char *out, int size, void *stream)
     else if (r->goes_on && memchr(r->rest, '=', taken))
         r->rc = fans_fail(FANS_EFORMAT,
                           "%s, line %d: the value before ends in a comma, so it "
-                          "goes on here, but this is another key",
+                          "continues here, but this is another key",
                           r->c->layers[r->layer].name, r->line);
     if (r->rc < 0) return NULL;
     r->open &= comment;

@@ -15,8 +15,8 @@
 static _Thread_local bool failed; /* an allocation of jansson, since a value was last written */
 
 /* What jansson has taken and given back since it began to parse, so that a failed allocation can
- * end the parser: jansson 2.14 goes on without the character that it has no memory for, and then
- * asserts, or writes past the end of a string. Nothing is freed until it has ended, and then all
+ * end the parser: jansson 2.14 leaves out a character that it has no memory for, and later asserts,
+ * or writes past the end of a string. Nothing is freed until it has ended, and then all
  * that it has given back, or all that it has taken. */
 typedef struct pile {
     void **of;
