@@ -7,15 +7,20 @@ WHAT is one of
     forty      the same of twenty worlds of the documented kind, ten sparse ones and ten with few data
     changes    worlds that lose or gain an edge half-way, and worlds where only factors move
     fits       the forty worlds by `fans model fit`, with R2 of the factors: a minute or two each
+    kinds      the same of twenty worlds in which factors move at every step (CONT) or in blocks of ten steps (W-EP)
+    wide       every edge of worlds with 20, 40 and 64 states, with seconds and memory
     pcmci      tigramite's PCMCI on four worlds, the factors shown to it (in a Python with tigramite)
 Stopped, it resumes: worlds that are in the file are skipped. World seeds below 1000 are for choosing settings.
 """
 import argparse
 import csv
 import json
+import os
 import random
 import subprocess
 import tempfile
+import time
+from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -83,19 +88,47 @@ def edges(tool, seed, kind):
     shown = probabilities(found)
     for i, row in enumerate(found["nats"]):
         for j, (nats, error, signal) in enumerate(row):
-            yield {"seed": seed, **kind, "effect": i, "cause": j, "hidden": int(j == len(row) - 1), "nats": f"{nats:.6g}",
+                yield {"seed": seed, **kind, "effect": i, "cause": j, "hidden": int(j == len(row) - 1), "nats": f"{nats:.6g}",
                    "error": f"{error:.4g}", "signal": f"{signal:.4g}", "probability": shown[i][j], "truth": int(truth[i][j])}
 
 
-def fits(tool, seed):
-    """`fans model fit`: data and model of this seed."""
-    kind = forty(seed)
+def kinds(seed):
+    return DOCUMENTED | {"config": ["fnmdp_cont", "fnmdp_wep"][seed % 2]}
+
+
+def wide(seed):
+    """About as many causes of a state as with eight states; every fourth world has six."""
+    d = [20, 40, 64, 20][seed % 4]
+    return DOCUMENTED | {"d": d, "density": 0.3 if seed % 4 == 3 else round(2.4 / d, 3)}
+
+
+def fits(tool, seed, kind, times=("start", "end")):
+    """`fans model fit`: data and model of this seed; R2 at these times of an episode."""
     found = tool.figures("model", "fit", tool.config(kind), *tool.settings(seed, kind), "--seed", seed, "--threads", 1,
                          "--transitions", kind["transitions"])
     score = found["graph"]["all"]
     yield {"seed": seed, **kind, "f1": f"{score['f1']:.4f}", "extra": score["extra"], "missing": score["missing"],
-           **{f"r2_{time}_{factor}": f"{r2:.4f}" for time in ("start", "end") for factor, r2 in found["r2"][time].items()},
+           **{f"r2_{when}_{factor}": f"{r2:.4f}" for when in times for factor, r2 in found["r2"][when].items()},
            **{key: f"{x:.4f}" for key, x in found["error"].items()}, "seconds": f"{found['seconds']:.0f}"}
+
+
+def large(tool, seed, kind):
+    """Edges found, seconds and memory of `fans graph --data`."""
+    truth = true_edges(tool.graph(seed, kind, "--truth"))
+    data, out = tool.data("data", seed, kind), tool.folder / "graph.json"
+    started = time.monotonic()
+    child = subprocess.Popen([tool.fans, "graph", tool.config(kind), *tool.settings(seed, kind), "--data", data, "--json", out],
+                             stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    seconds = time.monotonic() - started
+    if status:
+        raise SystemExit(f"fans graph failed on world {seed}")
+    judged = Counter((float(p) > 0.5, t == 1) for row, there in zip(probabilities(json.loads(out.read_text())), truth)
+                     for p, t in zip(row, there) if p != "")
+    hits, extra, missing = judged[True, True], judged[True, False], judged[False, True]
+    yield {"seed": seed, **kind, "edges": hits + missing, "extra": extra, "missing": missing,
+           "f1": f"{2 * hits / (2 * hits + extra + missing):.4f}", "seconds": f"{seconds:.2f}",
+           "processor_seconds": f"{used.ru_utime + used.ru_stime:.2f}", "mb": used.ru_maxrss // 1024}
 
 
 def peer(tool, seed):
@@ -145,7 +178,10 @@ def probabilities(found):
 PARTS = {"edges": (lambda tool, seed: edges(tool, seed, any_kind(seed)), range(1000, 1160)),
          "forty": (lambda tool, seed: edges(tool, seed, forty(seed)), range(1000, 1040)),
          "changes": (changes, range(1000, 1040)),
-         "fits": (fits, sorted(range(1000, 1040), key=lambda s: (s - 1000) / 20 if s < 1020 else s % 10 / 10)),
+         "fits": (lambda tool, seed: fits(tool, seed, forty(seed)),
+                  sorted(range(1000, 1040), key=lambda s: (s - 1000) / 20 if s < 1020 else s % 10 / 10)),
+         "kinds": (lambda tool, seed: fits(tool, seed, kinds(seed), ("any",)), range(1080, 1100)),
+         "wide": (lambda tool, seed: large(tool, seed, wide(seed)), range(1100, 1120)),
          "pcmci": (peer, range(1000, 1004))}
 
 

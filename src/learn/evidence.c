@@ -8,6 +8,9 @@
 
 enum { SAMPLES = EVIDENCE_SAMPLES };
 
+static const double FREEDOM = 3;    /* degrees of it, of Student's t */
+static const double UNIT = 1.0 / 3; /* of errors given theta, in the decoders' spread */
+
 static nn_var take(nn_var x, int *at, int n)
 {
     *at += n;
@@ -107,10 +110,13 @@ void evidence_read(evidence *e)
     nn_read_all(e->errors, e->host);
 }
 
-static double log_cosh(double u)
+/* The log density of a sample's errors, but for a constant. */
+static double log_density(const float *u, int n)
 {
-    u = fabs(u);
-    return u + log1p(exp(-2 * u)) - log(2);
+    double square = 0;
+    for (int i = 0; i < n; i++) square += (double)(u[i] * u[i]);
+    square /= n * UNIT * UNIT;
+    return -(FREEDOM + 1) / 2 * log1p(square / FREEDOM);
 }
 
 /* The log of the mean over samples of a belief's density of what was seen. */
@@ -122,8 +128,7 @@ double evidence_of(const evidence *e, int row, int belief, int kind)
     double each[SAMPLES], most = -INFINITY, sum = 0;
     for (size_t j = 0; j < SAMPLES; j++) {
         const float *u = e->host + (first + j * worlds + (size_t)row % worlds) * width;
-        each[j] = 0;
-        for (int i = from; i < to; i++) each[j] -= log_cosh((double)u[i]);
+        each[j] = log_density(u + from, to - from);
         most = fmax(most, each[j]);
     }
     for (int j = 0; j < SAMPLES; j++) sum += exp(each[j] - most);

@@ -4,8 +4,16 @@
  *     l = log 1/J Σ_j p(y | s, a, theta_j)       theta_j from the belief before the step
  *
  * separately for theta_s (y is the change of state) and theta_r (y is the reward): a jump of the
- * speed must not erase the friction. Errors of a decoder have heavy tails, hence a log-cosh
- * density; and they are correlated, so who uses l tempers it, and bounds what one step counts. */
+ * speed must not erase the friction.
+ *
+ * Where a decoder is wrong in one number, it is wrong in most: at a contact, say, and then every
+ * belief is. So a step counts as one observation, however many numbers it has, and what counts is
+ * by which factor one belief errs less than another:
+ *
+ *     log p  =  −2 log(1 + u² / 3)  +  const          Student's t with three degrees of freedom
+ *
+ * u² is the mean square of the errors, in units of a third of the decoders' spread, which was
+ * learned with theta uncertain. */
 #ifndef LEARN_EVIDENCE_H
 #define LEARN_EVIDENCE_H
 

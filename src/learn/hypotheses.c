@@ -10,9 +10,7 @@
 
 enum { CARRIED, FRESH, BELIEFS };
 
-static const double TEMPER = 0.3; /* of a step's evidence */
-static const double STEP = 3;     /* the most that one step counts, in nats */
-static const double DECIDED = 3;  /* log odds, either way: 95 % */
+static const double DECIDED = 3; /* log odds, either way: 95 % */
 
 /* Numbers of a kind of theta in a belief: means, log_stds, states. */
 typedef struct part {
@@ -182,8 +180,7 @@ static void weigh(hypotheses *h, int row, int kind, float *carried)
     float *odds = log_odds_of(h, row) + kind;
     double gain =
         evidence_of(&h->judge, row, FRESH, kind) - evidence_of(&h->judge, row, CARRIED, kind);
-    double now = (double)*odds + fmin(fmax(TEMPER * gain, -STEP), STEP);
-    *odds = (float)fmin(fmax(now, -2 * DECIDED), 2 * DECIDED);
+    *odds = (float)fmin(fmax((double)*odds + gain, -2 * DECIDED), 2 * DECIDED);
     if ((double)*odds > DECIDED) take_over(h, row, kind, carried);
 }
 

@@ -4,7 +4,7 @@
  * trusts that theta moves as it always has. The other starts afresh with every segment, so it
  * believes what it sees. What is shown is their mixture, with the weight w of starting afresh:
  *
- *     log odds of w  +=  clip(TEMPER · (l_fresh - l_carried), ±STEP)
+ *     log odds of w  +=  l_fresh - l_carried
  *
  * separately for theta_s and theta_r. It is Bayesian online change point detection cut to two run
  * lengths (learn/evidence.h has l). LSTM states are never mixed: where w is nearly 1, the belief

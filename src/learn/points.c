@@ -7,11 +7,15 @@
 #include "base/error.h"
 #include "learn/belief.h"
 #include "learn/evidence.h"
+#include "learn/sweep.h"
 
-/* The decoders' spread is learned with theta uncertain. Given theta, errors are smaller, so
- * evidence counts more than by itself. */
-static const double SHARPNESS = 2;
-static const double STEP = 8; /* the most that one step tells two beliefs apart, in nats */
+/* Beliefs that are closer than this share of their spread over all times say the same. */
+static const double SAME = 0.25;
+
+/* Beliefs about a factor that moves are spread over all times by this much at least (the prior is
+ * N(0, 1)), and by several of their own standard deviations; those about nothing are not. */
+static const double LEAST_SPREAD = 0.5, LEAST_RATIO = 2.5;
+static const float FORGET = 0.01F; /* of the running variance of beliefs, in a step */
 
 struct points {
     fnvae *f;
@@ -29,6 +33,8 @@ struct points {
     float *next_obs;    /* [row][d]: after the last step */
     float *shown;       /* [row][2 n] */
     float *any;         /* [replica][EVIDENCE_SAMPLES][n]: thetas of all times */
+    float *spread;      /* [replica][kind]: of theta over all times */
+    float *variance;    /* [row][kind]: of the likeliest belief, on a running average */
     int64_t *finds;     /* [replica]: 1 once points are looked for */
     uint64_t *counters; /* of the graph, while the replay is looked through */
     int *at, *steps;    /* [row]: the row of the replay that is looked at; how many steps it has */
@@ -40,6 +46,11 @@ struct points {
 static float *lane_of(const points *p, int row, int j)
 {
     return online_of(&p->lanes, row * RUN_MOST + j);
+}
+
+static int replica_of(const points *p, int row)
+{
+    return row / p->f->worlds;
 }
 
 static bool finds(const points *p)
@@ -62,6 +73,8 @@ static int declare(points *p)
     TRY(arena_declare(p->memory, &p->next_obs, rows * (size_t)p->f->z.d * sizeof *p->next_obs));
     TRY(arena_declare(p->memory, &p->shown, rows * 2 * n * sizeof *p->shown));
     TRY(arena_declare(p->memory, &p->any, any * sizeof *p->any));
+    TRY(arena_declare(p->memory, &p->spread, R * RUN_KINDS * sizeof *p->spread));
+    TRY(arena_declare(p->memory, &p->variance, rows * RUN_KINDS * sizeof *p->variance));
     TRY(arena_declare(p->memory, &p->finds, R * sizeof *p->finds));
     TRY(arena_declare(p->memory, &p->at, rows * sizeof *p->at));
     TRY(arena_declare(p->memory, &p->steps, rows * sizeof *p->steps));
@@ -119,8 +132,10 @@ void points_reset(points *p, int row)
     points_finish(p);
     for (int j = 0; j < RUN_MOST; j++) online_reset(&p->lanes, row * RUN_MOST + j);
     run_lengths_start(&p->runs[row]);
-    for (int k = 0; k < RUN_KINDS; k++)
+    for (int k = 0; k < RUN_KINDS; k++) {
         p->since[row * RUN_KINDS + k] = p->odd[row * RUN_KINDS + k] = 0;
+        p->variance[row * RUN_KINDS + k] = 1; /* the prior's */
+    }
     p->segment[row] = 0;
     p->change[row] = 0;
 }
@@ -153,7 +168,7 @@ void points_note(points *p, int row, const float *obs, const float *action, floa
 static void guess(points *p, int row)
 {
     const float *step = online_seen(&p->lanes, row * RUN_MOST);
-    size_t any = EVIDENCE_SAMPLES * (size_t)p->n, replica = (size_t)(row / p->f->worlds);
+    size_t any = EVIDENCE_SAMPLES * (size_t)p->n, replica = (size_t)replica_of(p, row);
     for (int j = 0; j < RUN_MOST; j++)
         if (p->runs[row].age[j] == 0)
             evidence_guess_any(&p->judge, row, j, step, p->any + replica * any);
@@ -172,17 +187,71 @@ out:
     return rc;
 }
 
+static double spread_of(const points *p, int row, int kind)
+{
+    return (double)p->spread[replica_of(p, row) * RUN_KINDS + kind];
+}
+
+static bool may_change(const points *p, int row, int kind)
+{
+    double own = sqrt((double)p->variance[row * RUN_KINDS + kind]);
+    return spread_of(p, row, kind) >= fmax(LEAST_SPREAD, LEAST_RATIO * own);
+}
+
 static void weigh(points *p, int row, int kind)
 {
-    double l[RUN_MOST], most = -INFINITY;
-    for (int j = 0; j < RUN_MOST; j++) {
-        if (p->runs[row].age[j] < 0) continue;
-        l[j] = SHARPNESS * evidence_of(&p->judge, row, j, kind);
-        most = fmax(most, l[j]);
-    }
+    double l[RUN_MOST];
+    if (!may_change(p, row, kind)) return;
     for (int j = 0; j < RUN_MOST; j++)
-        l[j] = p->runs[row].age[j] < 0 ? 0 : fmax(l[j] - most, -STEP);
+        l[j] = p->runs[row].age[j] < 0 ? 0 : evidence_of(&p->judge, row, j, kind);
     run_lengths_weigh(&p->runs[row], kind, l);
+}
+
+static int first_of(const points *p, int kind)
+{
+    return kind ? p->f->z.p : 0;
+}
+
+static int end_of(const points *p, int kind)
+{
+    return kind ? p->n : p->f->z.p;
+}
+
+static void note_variance(points *p, int row, int kind)
+{
+    const float *log_std = lane_of(p, row, run_lengths_best(&p->runs[row], kind)) + p->n;
+    float *mean = p->variance + row * RUN_KINDS + kind, sum = 0;
+    for (int k = first_of(p, kind); k < end_of(p, kind); k++) sum += expf(2 * log_std[k]);
+    *mean += FORGET * (sum - *mean);
+}
+
+/* The distance of two beliefs about that kind of theta. */
+static double distance(const points *p, int row, int i, int j, int kind)
+{
+    const float *a = lane_of(p, row, i), *b = lane_of(p, row, j);
+    double square = 0;
+    for (int k = first_of(p, kind); k < end_of(p, kind); k++)
+        square += (double)((a[k] - b[k]) * (a[k] - b[k]));
+    return sqrt(square);
+}
+
+/* Whether belief j leaves its probability to belief i. */
+static bool is_idle(const points *p, int row, int i, int j, int kind)
+{
+    const run_lengths *x = &p->runs[row];
+    if (x->age[i] <= x->age[j] || x->log_w[kind][i] <= x->log_w[kind][j]) return false;
+    return !may_change(p, row, kind) ||
+           distance(p, row, i, j, kind) < SAME * spread_of(p, row, kind);
+}
+
+static void join_idle(points *p, int row, int kind)
+{
+    for (int j = 0; j < RUN_MOST; j++)
+        for (int i = 0; p->runs[row].age[j] >= 0 && i < RUN_MOST; i++)
+            if (is_idle(p, row, i, j, kind)) {
+                run_lengths_join(&p->runs[row], kind, i, j);
+                break;
+            }
 }
 
 /* CUSUM: a rival that is the likelier one is accepted. */
@@ -203,8 +272,12 @@ void points_finish(points *p)
     if (finds(p)) evidence_read(&p->judge);
     online_finish(&p->lanes);
     for (int i = 0; i < p->rows; i++) {
-        for (int k = 0; finds(p) && k < RUN_KINDS; k++) weigh(p, i, k);
+        for (int k = 0; finds(p) && k < RUN_KINDS; k++) {
+            weigh(p, i, k);
+            join_idle(p, i, k);
+        }
         run_lengths_grow(&p->runs[i]);
+        for (int k = 0; k < RUN_KINDS; k++) note_variance(p, i, k);
         if (finds(p) && p->o.rule == POINTS_CUSUM) accept(p, i);
         for (int k = 0; k < RUN_KINDS; k++) p->since[i * RUN_KINDS + k]++;
     }
@@ -300,9 +373,8 @@ void points_split(points *p)
 /* ---- the whole replay again ------------------------------------------------------------------ */
 
 /* Thetas of all times: the stored beliefs of rows at equal distances. */
-static void take_any(void *arg, int replica)
+static void take_any(const points *p, int replica)
 {
-    points *p = arg;
     int worlds = p->f->worlds;
     size_t n = (size_t)p->n;
     float *to = p->any + (size_t)replica * EVIDENCE_SAMPLES * n;
@@ -311,6 +383,23 @@ static void take_any(void *arg, int replica)
         int at = (int)((2 * j + 1) * (int64_t)rows / (2 * EVIDENCE_SAMPLES));
         memcpy(to, replay_beside(p->replay, lane, at, p->column - 1), n * sizeof *to);
     }
+}
+
+/* How far the stored beliefs are spread. */
+static void measure(const points *p, int replica)
+{
+    float mean[FNVAE_MOST], spread[FNVAE_MOST];
+    double square[RUN_KINDS] = {0};
+    sweep_measure(p->replay, p->column - 1, replica, p->n, mean, spread);
+    for (int i = 0; i < p->n; i++) square[i >= p->f->z.p] += (double)(spread[i] * spread[i]);
+    for (int k = 0; k < RUN_KINDS; k++) p->spread[replica * RUN_KINDS + k] = (float)sqrt(square[k]);
+}
+
+static void look_back(void *arg, int replica)
+{
+    const points *p = arg;
+    take_any(p, replica);
+    measure(p, replica);
 }
 
 static int count_steps(const replay *r, int lane)
@@ -377,7 +466,7 @@ int points_find(points *p, pool *threads)
     uint64_t *counters = nn_graph_counters(p->f->g, &n);
     if (p->o.hazard == 0) return 0;
     points_finish(p);
-    pool_run(threads, p->f->replicas, take_any, p);
+    pool_run(threads, p->f->replicas, look_back, p);
     for (int r = 0; r < p->f->replicas; r++) p->finds[r] = 1;
     memcpy(p->counters, counters, (size_t)n * sizeof *counters);
     memset(p->at, 0, (size_t)p->rows * sizeof *p->at);
@@ -398,6 +487,9 @@ void points_state(points *p, int replica, state_list *s)
     size_t any = EVIDENCE_SAMPLES * (size_t)p->n;
     state_add(s, "points/any", FANS_F32, 2, (int64_t[]){EVIDENCE_SAMPLES, p->n},
               p->any + (size_t)replica * any);
+    state_add(s, "points/spread", FANS_F32, 1, (int64_t[]){RUN_KINDS},
+              p->spread + replica * RUN_KINDS);
+    state_range(s, 0, STATE_COUNT);
     state_add_number(s, "points/finds", FANS_I64, &p->finds[replica]);
     state_range(s, 0, 1);
 }
@@ -418,6 +510,8 @@ void points_carried(points *p, int replica, state_list *s)
               (int64_t[]){N, (int64_t)(sizeof *p->runs / sizeof(float))}, p->runs + first);
     state_range(s, -1000, STATE_COUNT);
     state_add(s, "points/since", FANS_F32, 2, kinds, p->since + first * RUN_KINDS);
+    state_range(s, 0, STATE_COUNT);
+    state_add(s, "points/variance", FANS_F32, 2, kinds, p->variance + first * RUN_KINDS);
     state_range(s, 0, STATE_COUNT);
     state_add(s, "points/odd", FANS_F32, 2, kinds, p->odd + first * RUN_KINDS);
     state_range(s, 0, 1);

@@ -85,6 +85,13 @@ void run_lengths_weigh(run_lengths *x, int kind, const double *l)
     normalise(x, kind);
 }
 
+void run_lengths_join(run_lengths *x, int kind, int older, int younger)
+{
+    float *a = &x->log_w[kind][older], *b = &x->log_w[kind][younger];
+    *a += (float)log1p(exp((double)(*b - *a)));
+    *b = NEVER;
+}
+
 void run_lengths_grow(run_lengths *x)
 {
     for (int j = 0; j < RUN_MOST; j++)

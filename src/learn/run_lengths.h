@@ -37,6 +37,9 @@ int run_lengths_add_cusum(run_lengths *x, double hazard);
 void run_lengths_weigh(run_lengths *x, int kind, const double *l);
 void run_lengths_grow(run_lengths *x); /* after all kinds */
 
+/* A younger hypothesis makes no difference: its probability goes to the older one. */
+void run_lengths_join(run_lengths *x, int kind, int older, int younger);
+
 /* The likeliest that has seen a step. */
 int run_lengths_best(const run_lengths *x, int kind);
 
