@@ -372,6 +372,7 @@ static bool is_doubled(const fansrl *a)
 static int update(void *self)
 {
     fansrl *a = self;
+    a->theta.model->unsure = a->untold && !points_found(a->theta.points);
     if (!is_graph_fixed(a)) return learn_graph(a);
     if (a->untold) points_split(a->theta.points);
     int seen = keep_learning_to_see(a);

@@ -157,6 +157,7 @@ typedef struct fnvae {
     arena *memory;
     int64_t update; /* updates done; negative during pre-training */
     bool update_graph;
+    bool unsure; /* theta may change within segments: rows that follow soon are decoded */
 } fnvae;
 
 /* Records a model on a graph that has the replay's tables. Then record what else uses it, plan,

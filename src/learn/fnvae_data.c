@@ -94,9 +94,15 @@ static bool evident(const fnvae *f, int seen, int length)
     return seen >= (f->o.evidence < half ? f->o.evidence : half);
 }
 
-/* Rows [from, to) of a window that share theta with row t: its segment; or, if segments are short,
- * as when theta moves at every step, the next rows, since theta moves little. (Not the rows just
- * seen: theta could encode their noise.) */
+/* Whether a segment says too little about which rows share theta: it is short, as when theta moves
+ * at every step, or theta may change within it. */
+static bool is_brief(const fnvae *f, int from, int to)
+{
+    return f->unsure || to - from < f->o.near;
+}
+
+/* Rows [from, to) of a window that share theta with row t: its segment; or, if that is brief, the
+ * next rows, since theta moves little. (Not the rows just seen: theta could encode their noise.) */
 typedef struct neighbours {
     int from, to;
 } neighbours;
@@ -104,7 +110,7 @@ typedef struct neighbours {
 static neighbours near_to(const fnvae *f, int t, int from, int to, int end)
 {
     int near = f->o.near;
-    if (to - from >= near || t == end - 1) return (neighbours){from, to};
+    if (!is_brief(f, from, to) || t == end - 1) return (neighbours){from, to};
     return (neighbours){t + 1, t + near < end ? t + near + 1 : end};
 }
 
@@ -139,7 +145,7 @@ static void put_weight(const piece *x, int weight, int t, bool counts)
 static void put_segment(const piece *x, int from, int to, bool foretold)
 {
     const fnvae *f = x->f;
-    bool brief = to - from < f->o.near;
+    bool brief = is_brief(f, from, to);
     for (int t = from; t < to; t++) {
         bool follows = t > x->begin, begins = follows && x->rows[t].change;
         bool known = brief ? t + 1 < x->end && evident(f, t - x->begin, x->end - x->begin)

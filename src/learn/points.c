@@ -480,6 +480,11 @@ out:
     return rc;
 }
 
+bool points_found(const points *p)
+{
+    return finds(p);
+}
+
 /* ---- state ----------------------------------------------------------------------------------- */
 
 void points_state(points *p, int replica, state_list *s)

@@ -69,6 +69,7 @@ void points_split(points *p);
 /* The model can be relied on: from now on, points are found. Looks for them in the whole replay,
  * and again whenever that is called; the stored beliefs must be those of now. */
 int points_find(points *p, pool *threads);
+bool points_found(const points *p); /* ... is that so? */
 
 /* What is learned, and what is carried along the lifetimes of a replica. */
 void points_state(points *p, int replica, state_list *s);
