@@ -148,19 +148,6 @@ out:
     return rc;
 }
 
-int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *w)
-{
-    int rc = 0;
-    TRY(reproduction_plan(r, m, w));
-    if (*m->o.data) TRY(read_data(r));
-    if (!manifest_has_runs(m)) return 0;
-    TRY(tell(r));
-    TRY(identify(r));
-    TRY(read_stored(r));
-out:
-    return rc;
-}
-
 void reproduction_close(reproduction *r)
 {
     comparison_free(&r->c); /* borrows from the store */
@@ -170,7 +157,11 @@ void reproduction_close(reproduction *r)
     *r = (reproduction){0};
 }
 
-int reproduction_skip_stored(reproduction *r)
+/* Leaves in the plan what is wanted. */
+typedef bool want_fn(const reproduction *r, const reproduce_cell *cell, int which,
+                     const void *user);
+
+static int keep_runs(reproduction *r, want_fn *wants, const void *user)
 {
     run_plan left = {0};
     int rc = 0;
@@ -178,8 +169,7 @@ int reproduction_skip_stored(reproduction *r)
         reproduce_cell *cell = &r->cells[i];
         int first = left.count;
         for (int k = cell->first; k < cell->first + cell->count; k++)
-            if (!store_find(&r->stored, cell->id, r->plan.runs[k].seed))
-                TRY(run_plan_add(&left, &r->plan.runs[k]));
+            if (wants(r, cell, k, user)) TRY(run_plan_add(&left, &r->plan.runs[k]));
         cell->first = first;
         cell->count = left.count - first;
     }
@@ -188,6 +178,58 @@ int reproduction_skip_stored(reproduction *r)
     return 0;
 out:
     run_plan_free(&left);
+    return rc;
+}
+
+static bool is_new(const reproduction *r, const reproduce_cell *cell, int which, const void *user)
+{
+    (void)user;
+    return !store_find(&r->stored, cell->id, r->plan.runs[which].seed);
+}
+
+int reproduction_skip_stored(reproduction *r)
+{
+    return keep_runs(r, is_new, NULL);
+}
+
+typedef struct choice {
+    bool *rows, *columns;
+} choice;
+
+static bool is_chosen(const reproduction *r, const reproduce_cell *cell, int which,
+                      const void *user)
+{
+    const choice *c = user;
+    (void)r, (void)which;
+    return c->rows[cell->row] && c->columns[cell->column];
+}
+
+static int keep_chosen(reproduction *r, const reproduce_wish *w)
+{
+    int rc = 0, rows = r->m->row_count, columns = r->m->column_count;
+    choice c = {mem_alloc((size_t)rows), mem_alloc((size_t)columns)};
+    TRY(c.rows && c.columns ? 0 : FANS_ENOMEM);
+    TRY(manifest_choose_rows(r->m, w->rows, c.rows));
+    TRY(manifest_choose_columns(r->m, w->columns, c.columns));
+    TRY(keep_runs(r, is_chosen, &c));
+    r->c.planned = r->plan.count;
+out:
+    mem_free(c.rows);
+    mem_free(c.columns);
+    return rc;
+}
+
+int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *w)
+{
+    int rc = 0;
+    TRY(reproduction_plan(r, m, w));
+    if (*m->o.data) TRY(read_data(r));
+    if (!manifest_has_runs(m)) return 0;
+    TRY(tell(r));
+    TRY(identify(r));
+    TRY(read_stored(r));
+    TRY(keep_chosen(r, w));
+out:
     return rc;
 }
 

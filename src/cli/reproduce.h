@@ -9,8 +9,9 @@
 
 /* What a command asks for. */
 typedef struct reproduce_wish {
-    const char *preset; /* NULL: the manifest's */
-    int seeds;          /* 0: the manifest's */
+    const char *preset;         /* NULL: the manifest's */
+    int seeds;                  /* 0: the manifest's */
+    const char *rows, *columns; /* names, separated by commas; NULL: all */
     const char *out;
 } reproduce_wish;
 #define REPRODUCE_WISH ((reproduce_wish){.out = "runs"})

@@ -107,6 +107,7 @@ static int read_row(manifest *m, config *c, const char *section, manifest_row *r
 {
     const char *at, *part;
     int n = 0, rc = 0;
+    snprintf(row->name, sizeof row->name, "%s", strchr(section, '.') + 1);
     TRY(config_take(c, row_group(), section, &row->o));
     if (!*row->o.config) TRY(fans_fail(FANS_EINVAL, "[%s]: has no config", section));
     if (!*row->o.label) snprintf(row->o.label, sizeof row->o.label, "%s", row->o.config);
@@ -211,6 +212,49 @@ int manifest_settings(const manifest *m, int row, int column, text *memory, text
     *out = (text_list){.count = count};
     for (int i = 0; i < count; i++) out->items[i] = memory->s + starts[i];
     return 0;
+}
+
+/* ---- a part of it -----------------------------------------------------------------------------
+ */
+
+/* The names of rows or columns, as of the first one, at equal distances. */
+typedef struct names {
+    const char *what, *first;
+    size_t step;
+    int count;
+} names;
+
+static int choose(const manifest *m, names x, const char *list, bool *chosen)
+{
+    const char *part;
+    char word[OPTION_TEXT];
+    int n = 0, found;
+    for (int i = 0; i < x.count; i++) chosen[i] = !list;
+    for (const char *at = list; list && (part = next_part(&at, ',', &n));) {
+        snprintf(word, sizeof word, "%.*s", n, part);
+        nearest near = {.word = word};
+        for (found = 0; found < x.count; found++) {
+            const char *name = x.first + (size_t)found * x.step;
+            if (!strcmp(name, word)) break;
+            nearest_offer(&near, name);
+        }
+        if (found == x.count)
+            return fans_fail(FANS_EINVAL, "%s has no %s '%s'%s", m->name, x.what, word,
+                             nearest_hint(&near));
+        chosen[found] = true;
+    }
+    return 0;
+}
+
+int manifest_choose_rows(const manifest *m, const char *list, bool *chosen)
+{
+    return choose(m, (names){"row", m->rows->name, sizeof *m->rows, m->row_count}, list, chosen);
+}
+
+int manifest_choose_columns(const manifest *m, const char *list, bool *chosen)
+{
+    return choose(m, (names){"column", m->columns->name, sizeof *m->columns, m->column_count}, list,
+                  chosen);
 }
 
 /* ---- where they are -------------------------------------------------------------------------- */

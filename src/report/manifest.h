@@ -62,6 +62,7 @@ typedef struct manifest_figure {
 } manifest_figure;
 
 typedef struct manifest_row {
+    char name[OPTION_TEXT]; /* NAME of [row.NAME] */
     manifest_row_options o;
     manifest_figure *paper; /* [column_count] */
 } manifest_row;
@@ -86,6 +87,10 @@ void manifest_free(manifest *m);
 
 /* Does it consist of runs, and can these be trained? */
 bool manifest_has_runs(const manifest *m);
+
+/* Sets chosen[row] or chosen[column] for the names in a list: "flip, speed"; NULL: all of them. */
+int manifest_choose_rows(const manifest *m, const char *names, bool *chosen);
+int manifest_choose_columns(const manifest *m, const char *names, bool *chosen);
 
 /* Adds the settings of a cell, row first, to a list of words that borrow from `memory`. */
 int manifest_settings(const manifest *m, int row, int column, text *memory, text_list *out);

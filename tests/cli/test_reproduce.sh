@@ -87,6 +87,16 @@ if command -v pdflatex >/dev/null; then
     pdflatex -interaction=batchmode -output-directory . whole/tiny.tex >/dev/null || complain "tiny.tex does not compile"
 fi
 
+# a part of it
+run --out part --rows flip --columns sac,fast >out || complain "--rows --columns: status $?: $(cat out)"
+grep -qF '4 of 4 runs done' out || complain "a part: $(cat out)"
+for file in part/small/flip-sac-*/seed-?/metrics.csv; do
+    cmp "$file" "whole/${file#part/}" || complain "a part trains other runs"
+done
+[ "$(find part -name result.json | wc -l)" = 4 ] || complain "more than a part was trained"
+refuses 1 "tiny has no row 'flip2'; did you mean 'flip'?" reproduce tiny --rows flow,flip2
+refuses 1 "tiny has no column 'fan'" reproduce tiny --columns fan
+
 # what is stored is ours, and is never lost nor trained again
 run --out whole --store >out || complain "--store: status $?"
 grep -qF '14 runs stored' out || complain "$(cat out)"
