@@ -197,12 +197,13 @@ def main():
     parser.add_argument("what", choices=sorted(PARTS))
     parser.add_argument("--fans", default=HERE.parent / "build/fans")
     parser.add_argument("--out", type=Path, default=HERE / "graphs")
+    parser.add_argument("--file", help="its name, without .csv (WHAT)")
     parser.add_argument("--worlds", type=int, nargs=2, metavar=("FIRST", "LAST"))
     a = parser.parse_args()
     part, seeds = PARTS[a.what]
     if a.worlds:
         seeds = range(a.worlds[0], a.worlds[1] + 1)
-    path = a.out / f"{a.what}.csv"
+    path = a.out / f"{a.file or a.what}.csv"
     done = seeds_in(path)
     with tempfile.TemporaryDirectory() as folder:
         tool = Tool(a.fans, folder)

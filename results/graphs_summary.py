@@ -1,4 +1,4 @@
-"""Sums up what results/graphs.py measured: writes results/graphs/summary.json and results/graphs/calibration.svg.
+"""Sums up what results/graphs.py measured: writes summary.json, graphs.csv (a table) and calibration.svg to results/graphs.
 
     python results/graphs_summary.py
 """
@@ -6,6 +6,7 @@ import csv
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import median
 
 FOLDER = Path(__file__).resolve().parent / "graphs"
 LEVEL = 0.05  # of the false alarms
@@ -38,6 +39,41 @@ def forty():
     f1 = [s["f1"] for s in scores.values()]
     return {"worlds": len(f1), "least F1": min(f1, default=None), "F1 of 0.99 or more": sum(x >= 0.99 for x in f1),
             "not perfect": {seed: s for seed, s in scores.items() if s["f1"] < 1}}
+
+
+FOUND = 0.9  # R2 of a factor that is found
+
+
+def found(row):
+    """R2 of every factor: at the end of episodes, or at any step where they move within episodes."""
+    r2 = [float(x) for name, x in row.items() if name.startswith(("r2_end", "r2_any"))]
+    return all(x >= FOUND for x in r2) if r2 else None
+
+
+def line(label, rows, peer=()):
+    """A row of the table: worlds with a graph, and what PCMCI finds in some of them."""
+    f1, known = [float(r["f1"]) for r in rows], [found(r) for r in rows if found(r) is not None]
+    return [label, len(f1), f"{min(f1):.3f}", sum(x >= 0.99 for x in f1), sum(known) if known else "–",
+            f"{median(float(r['seconds']) for r in rows):.0f}", " / ".join(f"{float(r['best']):.2f}" for r in peer) or "–"]
+
+
+def table():
+    """Worlds that nothing was fitted to, by kind."""
+    fits, kinds, wide = rows("fits-3-starts"), rows("kinds"), rows("wide")
+
+    def some(all_rows, **want):
+        return [r for r in all_rows if all(r[k] == v for k, v in want.items())]
+    yield ["worlds", "how many", "least F1", "F1 of 0.99 or more", f"all factors found: R² of {FOUND} or more", "seconds",
+           "F1 of PCMCI on four at the level that the truth picks"]
+    yield line("8 states and density 0.3 and 20000 transitions", some(fits, density="0.3", transitions="20000"), rows("pcmci"))
+    yield line("density 0.12", some(fits, density="0.12"))
+    yield line("5000 transitions", some(fits, transitions="5000"))
+    yield line("factors that move at every step (CONT)", some(kinds, config="fnmdp_cont"))
+    yield line("factors that move in blocks (W-EP)", some(kinds, config="fnmdp_wep"))
+    yield line("20 states and density 0.12", some(wide, d="20", density="0.12"))
+    yield line("20 states and density 0.3", some(wide, d="20", density="0.3"))
+    yield line("40 states and density 0.06", some(wide, d="40"))
+    yield line("64 states and density 0.04", some(wide, d="64"))
 
 
 def interval(hits, n, z=1.96):
@@ -114,8 +150,11 @@ def plot():
 def main():
     figures = {"forty": forty(), "changes": changes(),
                "calibration": {"visible": calibration(False), "hidden": calibration(True)},
-               "fits": rows("fits"), "pcmci": rows("pcmci")}
+               "fits": rows("fits"), "fits with three starts": rows("fits-3-starts"), "kinds": rows("kinds"),
+               "wide": rows("wide"), "pcmci": rows("pcmci")}
     (FOLDER / "summary.json").write_text(json.dumps(figures, indent=1) + "\n")
+    with (FOLDER / "graphs.csv").open("w", newline="") as f:
+        csv.writer(f, lineterminator="\n").writerows(table())
     plot()
 
 

@@ -10,11 +10,11 @@
 #include "learn/sweep.h"
 
 /* Beliefs that are closer than this share of their spread over all times say the same. */
-static const double SAME = 0.25;
+static const double SAME = 0.4;
 
 /* Beliefs about a factor that moves are spread over all times by this much at least (the prior is
  * N(0, 1)), and by several of their own standard deviations; those about nothing are not. */
-static const double LEAST_SPREAD = 0.5, LEAST_RATIO = 2.5;
+static const double LEAST_SPREAD = 0.4, LEAST_RATIO = 2.5;
 static const float FORGET = 0.01F; /* of the running variance of beliefs, in a step */
 
 struct points {

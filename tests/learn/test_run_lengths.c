@@ -141,6 +141,25 @@ static void probabilities_stay_probabilities(void **state)
         assert_true(fabs(run_lengths_recent(&f.x, k, 1e9) - 1) < 1e-4);
 }
 
+/* A hypothesis that makes no difference leaves its probability to an older one. */
+static void what_is_joined_counts_as_older(void **state)
+{
+    (void)state;
+    static const double even[RUN_MOST] = {0};
+    run_lengths x;
+    run_lengths_start(&x);
+    run_lengths_grow(&x);
+    for (int t = 0; t < 100; t++) {
+        int new = run_lengths_add(&x, HAZARD);
+        run_lengths_weigh(&x, 0, even);
+        run_lengths_join(&x, 0, 0, new);
+        run_lengths_grow(&x);
+    }
+    assert_true(fabs(run_lengths_recent(&x, 0, 1e9) - 1) < 1e-4);
+    assert_true(run_lengths_recent(&x, 0, 99) < 1e-4);
+    assert_int_equal(run_lengths_best(&x, 0), 0);
+}
+
 /* CUSUM's rival starts anew until it is better, and then it is better at once. */
 static void cusum_notices_too(void **state)
 {
@@ -160,6 +179,7 @@ int main(void)
         cmocka_unit_test(with_room_for_all_it_is_exact),
         cmocka_unit_test(a_few_are_as_good_as_all),
         cmocka_unit_test(probabilities_stay_probabilities),
+        cmocka_unit_test(what_is_joined_counts_as_older),
         cmocka_unit_test(cusum_notices_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
