@@ -27,6 +27,7 @@
 #include "learn/agent.h"
 #include "learn/compact.h"
 #include "learn/hypotheses.h"
+#include "learn/imagined.h"
 #include "learn/inference.h"
 #include "learn/pixels.h"
 #include "learn/retina.h"
@@ -73,8 +74,8 @@ typedef struct fansrl {
     inference theta;
     causal_graph *graph;
     compact seen;
+    imagined other; /* experience under other factors, if there is any: */
     relabel *relabel;
-    float *reach;     /* (replicas, d): 1 if a dynamics factor has an edge to the state */
     bool *graph_left; /* [replicas]: graph.json is written */
     rng *windows;     /* [replicas] */
     pool *pool;
@@ -179,92 +180,6 @@ static void show(const void *self, int replica, units obs, units theta)
     compact_show(&a->seen, replica, a->eyes ? NULL : obs.scale, theta);
 }
 
-/* ---- experience under other factors ---------------------------------------------------------- */
-
-/* Steps as the model reads them. */
-static fnvae_seen steps_of(const fansrl *a, nn_var now, nn_var next)
-{
-    const fnvae *f = a->theta.model;
-    fnvae_lived x = {replay_obs(f->replay, now), replay_action(f->replay, now),
-                     replay_reward(f->replay, now), replay_obs(f->replay, next)};
-    return fnvae_record_seen(f, x, NN_NONE);
-}
-
-/* p_beta, or a network of its own. */
-static nn_var expect_reward(void *self, nn_var now, nn_var next, nn_var numbers)
-{
-    fansrl *a = self;
-    nn_var theta_r = nn_slice(numbers, a->fo->p, a->fo->q);
-    fnvae_seen x = steps_of(a, now, next);
-    if (a->o->reward_model == OWN_MODEL)
-        return relabel_learned(a->relabel,
-                               fnvae_reward_list(a->theta.model, x.s, x.a, x.s1, theta_r));
-    return fnvae_record_reward(a->theta.model, x, theta_r);
-}
-
-static nn_var observed_reward(void *self, nn_var now)
-{
-    return steps_of(self, now, now).r;
-}
-
-static float reward_unit(const void *self, int replica)
-{
-    return fnvae_unit(((const fansrl *)self)->theta.model, replica, SCALE_R, 0);
-}
-
-/* p_alpha. */
-static nn_var expect_step(void *self, nn_var now, nn_var next, nn_var numbers)
-{
-    fansrl *a = self;
-    return fnvae_record_step(a->theta.model, steps_of(a, now, next),
-                             nn_slice(numbers, 0, a->fo->p));
-}
-
-static nn_var observed_step(void *self, nn_var now, nn_var next)
-{
-    return steps_of(self, now, next).ds;
-}
-
-static void step_units(const void *self, int replica, float *to)
-{
-    const fansrl *a = self;
-    int d = a->d;
-    for (int i = 0; i < d; i++)
-        to[i] = a->reach[replica * d + i] * fnvae_unit(a->theta.model, replica, SCALE_DS, i);
-}
-
-/* Which states theta_s touches. */
-static void find_reach(fansrl *a, int r)
-{
-    int d = a->d;
-    for (int i = 0; i < d; i++) {
-        bool any = false;
-        for (int k = 0; k < a->fo->p; k++) any = any || causal_edge(a->graph, CAUSAL_C_ts, i, k);
-        a->reach[r * d + i] = any;
-    }
-}
-
-/* theta_r touches the reward alone: it has no edge to a state. Its log_std goes with it. */
-static void reward_factors(const void *self, int replica, float *which)
-{
-    const fansrl *a = self;
-    int p = a->fo->p, n = p + a->fo->q;
-    (void)replica;
-    for (int k = 0; k < a->width; k++) which[k] = k % n >= p;
-}
-
-static relabel_model model_of(fansrl *a)
-{
-    return (relabel_model){.self = a,
-                           .expect = expect_reward,
-                           .observed = observed_reward,
-                           .unit = reward_unit,
-                           .which = reward_factors,
-                           .expect_step = expect_step,
-                           .observed_step = observed_step,
-                           .reach = step_units};
-}
-
 /* ---- learning -------------------------------------------------------------------------------- */
 
 /* Looks at stored frames again, and tells the model. */
@@ -355,7 +270,7 @@ static int learn_graph(fansrl *a)
     fnvae_freeze(a->theta.model);
     for (int r = 0; r < a->replicas; r++) {
         causal_graph_of(a->graph, a->theta.model, r);
-        find_reach(a, r);
+        imagined_reach(&a->other, r, a->graph);
         compact_find(&a->seen, r, a->o->compact ? a->graph : NULL);
     }
     return find_points(a);
@@ -467,6 +382,7 @@ static int record(void *self, nn_graph *g, replay *r)
     if (!a->eyes) TRY(causal_graph_name(a->graph, a->info->obs_names, a->info->act_names));
     TRY(inference_record(&a->theta, g, r, 0, a->fo, z, a->o->log_std, a->o->doubt,
                          a->untold ? &look : NULL));
+    a->other.model = a->theta.model;
     if (a->retina) TRY(retina_record(a->retina, g, a->theta.model));
 out:
     return rc;
@@ -500,7 +416,7 @@ static int claim(fansrl *a, const uint64_t *seeds)
     int rc = 0, n = a->fo->p + a->fo->q;
     TRY(arena_new(&a->memory));
     TRY(compact_declare(&a->seen, a->memory, a->replicas, a->d, n, a->width));
-    TRY(arena_declare(a->memory, &a->reach, R * (size_t)a->d * sizeof *a->reach));
+    TRY(imagined_declare(&a->other, a->memory, a->replicas, a->d));
     TRY(arena_declare(a->memory, &a->graph_left, R * sizeof *a->graph_left));
     TRY(arena_declare(a->memory, &a->windows, R * sizeof *a->windows));
     TRY(arena_commit(a->memory));
@@ -519,7 +435,7 @@ static void list_state(void *self, int r, state_list *s)
     fnvae_state(a->theta.model, r, s);
     compact_state(&a->seen, r, s);
     state_add_number(s, "fans/windows", FANS_U64, &a->windows[r].drawn);
-    state_add(s, "fans/reach", FANS_F32, 1, (int64_t[]){a->d}, a->reach + r * a->d);
+    imagined_state(&a->other, r, s);
     if (a->relabel) relabel_state(a->relabel, r, s);
     if (a->retina) retina_state(a->retina, r, s);
 }
@@ -651,7 +567,10 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
     TRY(find_sizes(s, a->o, a->fo, &too_short));
     TRY(check_options(a));
     TRY(claim(a, s->seeds));
-    TRY(relabel_new(&a->relabel, s, &a->o->relabel, "fans.relabel", model_of(a)));
+    a->other.width = a->width;
+    a->other.own = a->o->reward_model == OWN_MODEL;
+    TRY(relabel_new(&a->relabel, s, &a->o->relabel, "fans.relabel", imagined_model(&a->other)));
+    a->other.relabel = a->relabel;
     context c = context_of(a);
     rc = agent_new(&a->agent, s, &c); /* frees the context when it fails */
     if (rc == 0 && too_short) warn(s, too_short);
