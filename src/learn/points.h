@@ -5,8 +5,9 @@
  * what the agent acts by, theta_s and theta_r separately. A new belief starts with every step, with
  * an empty LSTM state; before it has seen anything, it predicts from thetas of all times.
  *
- * A change that changes nothing is none: a younger belief that says the same as a likelier older one
- * leaves it its probability. And a kind of theta that has hardly been seen to move does not change.
+ * A change that changes nothing is none: a younger belief that says the same as a likelier older
+ * one leaves it its probability. And a kind of theta that has hardly been seen to move does not
+ * change.
  *
  * Where the likeliest belief began is a **point**: there a segment begins, also in the replay, for
  * the steps since then. The model learns on these segments. As long as it cannot be relied on, that
