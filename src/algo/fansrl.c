@@ -70,6 +70,7 @@ typedef struct fansrl {
     int d;                             /* numbers of s */
     int replicas, worlds, rows, width; /* width: numbers of a belief */
     bool untold;                       /* it finds out by itself where segments begin */
+    bool episodes;                     /* it is told of episodes, and theta may change within */
     agent *agent;
     inference theta;
     causal_graph *graph;
@@ -287,7 +288,7 @@ static bool is_doubled(const fansrl *a)
 static int update(void *self)
 {
     fansrl *a = self;
-    a->theta.model->unsure = a->untold && !points_found(a->theta.points);
+    a->theta.model->unsure = a->episodes || (a->untold && !points_found(a->theta.points));
     if (!is_graph_fixed(a)) return learn_graph(a);
     if (a->untold) points_split(a->theta.points);
     int seen = keep_learning_to_see(a);
@@ -558,6 +559,7 @@ static int open_fansrl(void **agent_out, const fans_algo_setup *s)
                   .replicas = s->replicas,
                   .worlds = s->worlds,
                   .untold = s->tells == FANS_TELLS_NOTHING,
+                  .episodes = s->tells == FANS_TELLS_EPISODES,
                   .rows = s->replicas * s->worlds};
     a->d = s->info->obs_dim;
     if (s->pixels) TRY(open_eyes(a, s));

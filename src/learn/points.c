@@ -187,6 +187,8 @@ out:
     return rc;
 }
 
+/* ---- which beliefs count --------------------------------------------------------------------- */
+
 static double spread_of(const points *p, int row, int kind)
 {
     return (double)p->spread[replica_of(p, row) * RUN_KINDS + kind];
@@ -253,6 +255,8 @@ static void join_idle(points *p, int row, int kind)
                 break;
             }
 }
+
+/* ---- after a step ---------------------------------------------------------------------------- */
 
 /* CUSUM: a rival that is the likelier one is accepted. */
 static void accept(points *p, int row)
