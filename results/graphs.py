@@ -88,7 +88,7 @@ def edges(tool, seed, kind):
     shown = probabilities(found)
     for i, row in enumerate(found["nats"]):
         for j, (nats, error, signal) in enumerate(row):
-                yield {"seed": seed, **kind, "effect": i, "cause": j, "hidden": int(j == len(row) - 1), "nats": f"{nats:.6g}",
+            yield {"seed": seed, **kind, "effect": i, "cause": j, "hidden": int(j == len(row) - 1), "nats": f"{nats:.6g}",
                    "error": f"{error:.4g}", "signal": f"{signal:.4g}", "probability": shown[i][j], "truth": int(truth[i][j])}
 
 

@@ -75,8 +75,8 @@ typedef struct fansrl {
     inference theta;
     causal_graph *graph;
     compact seen;
-    imagined other; /* experience under other factors, if there is any: */
-    relabel *relabel;
+    imagined other;   /* what experience under other factors is learned from, … */
+    relabel *relabel; /* … if any is */
     bool *graph_left; /* [replicas]: graph.json is written */
     rng *windows;     /* [replicas] */
     pool *pool;

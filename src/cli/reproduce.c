@@ -224,7 +224,11 @@ int reproduction_open(reproduction *r, const manifest *m, const reproduce_wish *
     int rc = 0;
     TRY(reproduction_plan(r, m, w));
     if (*m->o.data) TRY(read_data(r));
-    if (!manifest_has_runs(m)) return 0;
+    if (!manifest_has_runs(m)) {
+        if (w->rows || w->columns)
+            return fans_fail(FANS_EINVAL, "%s has no runs to choose from", m->name);
+        return 0;
+    }
     TRY(tell(r));
     TRY(identify(r));
     TRY(read_stored(r));

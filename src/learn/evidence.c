@@ -114,7 +114,7 @@ void evidence_read(evidence *e)
 static double log_density(const float *u, int n)
 {
     double square = 0;
-    for (int i = 0; i < n; i++) square += (double)(u[i] * u[i]);
+    for (int i = 0; i < n; i++) square += (double)u[i] * (double)u[i];
     square /= n * UNIT * UNIT;
     return -(FREEDOM + 1) / 2 * log1p(square / FREEDOM);
 }

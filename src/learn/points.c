@@ -134,7 +134,7 @@ void points_reset(points *p, int row)
     run_lengths_start(&p->runs[row]);
     for (int k = 0; k < RUN_KINDS; k++) {
         p->since[row * RUN_KINDS + k] = p->odd[row * RUN_KINDS + k] = 0;
-        p->variance[row * RUN_KINDS + k] = 1; /* the prior's */
+        p->variance[row * RUN_KINDS + k] = 1; /* until it has settled, little is judged */
     }
     p->segment[row] = 0;
     p->change[row] = 0;

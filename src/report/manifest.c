@@ -214,8 +214,7 @@ int manifest_settings(const manifest *m, int row, int column, text *memory, text
     return 0;
 }
 
-/* ---- a part of it -----------------------------------------------------------------------------
- */
+/* ---- a part of it ---------------------------------------------------------------------------- */
 
 /* The names of rows or columns, as of the first one, at equal distances. */
 typedef struct names {
@@ -243,6 +242,8 @@ static int choose(const manifest *m, names x, const char *list, bool *chosen)
                              nearest_hint(&near));
         chosen[found] = true;
     }
+    if (list && !memchr(chosen, true, (size_t)x.count))
+        return fans_fail(FANS_EINVAL, "%s: name the %ss to train", m->name, x.what);
     return 0;
 }
 

@@ -96,6 +96,7 @@ done
 [ "$(find part -name result.json | wc -l)" = 4 ] || complain "more than a part was trained"
 refuses 1 "tiny has no row 'flip2'; did you mean 'flip'?" reproduce tiny --rows flow,flip2
 refuses 1 "tiny has no column 'fan'" reproduce tiny --columns fan
+refuses 1 "tiny: name the rows to train" reproduce tiny --rows ""
 
 # what is stored is ours, and is never lost nor trained again
 run --out whole --store >out || complain "--store: status $?"
@@ -141,6 +142,7 @@ printf '%s\n' '[table]' 'title = Data' 'data = data.csv' 'command = measure & st
 "$fans" reproduce data --out whole >out || complain "data: status $?: $(cat out)"
 grep -qE '^one +2.5' out || complain "data: $(cat out)"
 if ! { grep -qF '<td>2.5' whole/data.html && grep -qF 'measure &amp; store' whole/data.html; }; then complain "data.html: no data"; fi
+refuses 1 "data has no runs to choose from" reproduce data --rows one
 echo one,2,3 >>results/data.csv
 refuses 1 "results/data.csv:3: has 3 cells, the first line 2" reproduce data
 
